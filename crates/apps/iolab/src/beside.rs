@@ -1,7 +1,7 @@
 //! `--beside`: a program that runs at most as long as the run does.
 //!
-//! It is started after all checks, in its own process group, and is asked to end when the run ends,
-//! whatever its result.
+//! The program starts after all checks, in its own process group. It is asked to end when the run
+//! ends, whatever the result of the run is.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,11 +11,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::exit::ExitFailure;
 
-/// How long a program may take to end when it is asked to, ns.
+/// How long the program may take to end after it was asked to, ns.
 const PATIENCE_NS: u64 = 5_000_000_000;
 const BETWEEN_LOOKS_NS: u64 = 5_000_000;
 
-/// The program beside a run.
+/// The program that runs beside the job.
 #[derive(Debug)]
 pub(crate) struct Beside {
     command: String,
@@ -24,7 +24,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Starts a line of the shell.
+    /// Starts a shell command line.
     pub(crate) fn start(command: &str) -> Result<Beside, ExitFailure> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command]).stdin(Stdio::null()).process_group(0);
@@ -35,7 +35,7 @@ impl Beside {
         Ok(Beside { command: command.to_owned(), child, clock: Clock::monotonic() })
     }
 
-    /// Ends it. Returns a sentence about how it ended.
+    /// Ends the program. Returns a sentence that says how it ended.
     pub(crate) fn end(mut self) -> String {
         let told = match self.child.try_wait() {
             Ok(Some(status)) => format!("ended before the run did, {}", how(status)),
@@ -47,10 +47,11 @@ impl Beside {
         format!("beside the run, `{}` {told}", self.command)
     }
 
-    /// Asks it to end, and kills it if it does not. Returns how it ended, if it did by itself.
+    /// Asks the program to end, and kills it if it does not. Returns its exit status if it ended by
+    /// itself.
     fn stop(&mut self) -> Option<ExitStatus> {
         let group = Pid::from_child(&self.child);
-        // A group that is gone needs no signal.
+        // If the process group is gone, it needs no signal.
         let _ = kill_process_group(group, Signal::TERM);
         let until_ns = self.clock.now_ns() + PATIENCE_NS;
         while self.clock.now_ns() < until_ns {
@@ -66,7 +67,7 @@ impl Beside {
 }
 
 impl Drop for Beside {
-    /// A run that could not begin leaves nothing running.
+    /// If a run cannot begin, nothing keeps running.
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
             self.stop();

@@ -3,7 +3,7 @@
 use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};
 
-/// An engine knows no other engine: the bottom engines of SPDK's configurations are set here.
+/// Engines do not know each other, so the bottom engines of SPDK's configurations are chosen here.
 type SpdkBdev =
     iolab_engine_spdk_bdev::SpdkBdev<iolab_engine_nvme::Nvme, iolab_engine_libaio::Libaio, iolab_engine_uring::Uring>;
 

@@ -10,7 +10,7 @@ pub(crate) struct Forecast {
     pub(crate) seconds_left: Option<u64>,
 }
 
-/// Adds up the stages: what is over, what the running workers still need, what the later ones will.
+/// Adds up the stages: those that have ended, the rest of the running one, and those that follow.
 pub(crate) fn forecast(plan: &Plan, progress: &Progress) -> Forecast {
     let elapsed = progress.elapsed_ns as f64 / 1e9;
     let stages = plan.workers.iter().map(|worker| worker.stage).max().map_or(0, |stage| stage + 1);

@@ -10,14 +10,14 @@ use iolab_outputs::OutputError;
 pub(crate) const MISTAKE: u8 = FailureKind::Mistake.exit_code();
 /// Refused, because something would have been destroyed.
 pub(crate) const REFUSED: u8 = FailureKind::Refused.exit_code();
-/// A comparison has a condition of `--fail-if` that holds.
+/// A condition of `--fail-if` holds.
 pub(crate) const WORSE: u8 = 4;
 /// A job, a device or the run itself failed.
 pub(crate) const FAILED: u8 = FailureKind::Failed.exit_code();
 /// The user ended the run.
 pub(crate) const INTERRUPTED: u8 = FailureKind::Interrupted.exit_code();
 
-/// A failure with its exit code. The message is whole: it needs no prefix but the program's name.
+/// A failure with its exit code. The message is complete: only the program's name precedes it.
 #[derive(Debug)]
 pub(crate) struct ExitFailure {
     pub(crate) code: u8,

@@ -13,8 +13,8 @@ use crate::run_options::RunOptions;
 use crate::subcommands::run;
 use crate::{console, engine_registry, output, pipeline, run_options};
 
-/// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of
-/// failed jobs; 128 after SIGINT or SIGTERM.
+/// Runs the program as `fio`. Exit code: 0 for success, 1 for a job that cannot be run as asked,
+/// otherwise the number of failed jobs; 128 after SIGINT or SIGTERM.
 pub(crate) fn main(words: &[String]) -> ExitCode {
     exit::code(attempt(words).map_err(|failure| ExitFailure {
         code: if failure.code == REFUSED { REFUSED } else { 1 },
@@ -67,10 +67,10 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
     Ok(exit_code(&recording))
 }
 
-/// Neither the command line nor a job file has a job.
+/// Handles a command line and job files that define no job.
 fn without_jobs(run: &RunOptions) -> Result<u8, ExitFailure> {
     if run.parse_only {
-        // There is nothing that could be wrong.
+        // Nothing can be wrong.
         return Ok(0);
     }
     eprintln!("No job(s) defined\n");
@@ -90,8 +90,8 @@ fn engine_names() -> String {
     std::iter::once("Available IO engines:\n".to_owned()).chain(lines).collect()
 }
 
-/// Only the warnings that fio would print, too: settings without effect. Advice is for iolab's own
-/// mode; here, scripts treat any output on standard error as a failure.
+/// Keeps only the warnings that fio would also print: settings without effect. Advice is for
+/// iolab's own mode, because scripts for fio treat any output on standard error as a failure.
 fn said(warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     warnings.into_iter().filter(|warning| warning.severity == DiagnosticSeverity::Warning).collect()
 }

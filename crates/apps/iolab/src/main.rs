@@ -7,8 +7,8 @@ use std::process::ExitCode;
 const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    // A limit (`ulimit -s`) applies to growing stacks. The thread stays the same: workers are
-    // forked from it.
+    // A limit (`ulimit -s`) applies to growing stacks. The thread stays the same, because workers
+    // are forked from it.
     stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, work)
 }
 

@@ -43,7 +43,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// A format of `--output-format`, with this version of the terse one.
+    /// Converts a format of `--output-format`; `version` is that of the terse format.
     pub(crate) fn of(format: OutputFormat, version: TerseVersion) -> Format {
         match format {
             OutputFormat::Normal => Format::Normal,
@@ -60,7 +60,7 @@ impl Format {
 pub(crate) struct Output {
     pub(crate) formats: Vec<Format>,
     destination: Option<iolab_outputs::Output>,
-    /// Reports of a run in progress come first, so JSON becomes one array.
+    /// Reports of the unfinished run precede the last one, so JSON output is one array.
     snapshots: bool,
     documents: u32,
     /// Whether findings precede the last report in the normal format; fio's format has no place for
@@ -88,7 +88,7 @@ impl Output {
         Ok(Output { formats, destination, snapshots, documents: 0, findings: false })
     }
 
-    /// With findings before the last report.
+    /// Prints findings before the last report.
     pub(crate) fn with_findings(self) -> Output {
         Output { findings: true, ..self }
     }
@@ -101,7 +101,7 @@ impl Output {
         self.formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus))
     }
 
-    /// What precedes the run: fio's header lines, in the normal format.
+    /// Writes what precedes the run: fio's header lines, in the normal format.
     pub(crate) fn begin(&mut self, plan: &Plan) -> Result<()> {
         if self.formats.contains(&Format::Normal) {
             self.write(&iolab_report::normal_header(plan))?;
@@ -109,8 +109,8 @@ impl Output {
         if self.snapshots && self.has_json() { self.write("[\n") } else { Ok(()) }
     }
 
-    /// A report of the run so far. If the output must be one JSON document, it goes to standard
-    /// error, for the person who asked.
+    /// Writes a report of the run so far. If the output must be one JSON document, the report goes
+    /// to standard error, for the person who asked for it.
     pub(crate) fn report(&mut self, recording: &Recording) -> Result<()> {
         if self.has_json() && !self.snapshots {
             let text = render(recording, Format::Normal, false);
@@ -138,7 +138,7 @@ impl Output {
         written
     }
 
-    /// The last report.
+    /// Writes the last report.
     pub(crate) fn finish(mut self, recording: &Recording) -> Result<()> {
         if self.findings && self.formats.contains(&Format::Normal) && !self.has_json() {
             let columns = if self.to_standard_output() { console::columns() } else { iolab_text::USUAL_COLUMNS };
@@ -166,7 +166,7 @@ impl Output {
     }
 }
 
-/// Data to the file that the user names, or to standard output.
+/// Writes data to the file that the user named, or to standard output.
 pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &str) -> Result<(), ExitFailure> {
     match path {
         None => Ok(print(text)?),
@@ -188,8 +188,7 @@ pub(crate) fn render(recording: &Recording, format: Format, whole: bool) -> Stri
     }
 }
 
-/// How far local time was ahead of UTC at a moment: reports name the hour that a clock on the wall
-/// showed, as fio's do.
+/// The offset of local time from UTC at a moment, in seconds. Reports give local time, as fio's do.
 fn utc_offset_seconds(unix_ns: u64) -> i32 {
     let moment = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
     TimeZone::system().to_offset(moment).seconds()

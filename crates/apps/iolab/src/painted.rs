@@ -36,7 +36,7 @@ const HEADS: &[(&str, &str, &str)] = &[
     ("Examples:", ":", HEADING),
 ];
 
-/// Lines that are headings themselves, or begin a table.
+/// Lines that are headings, or that begin a table.
 const HEADINGS: &[&str] = &[
     "like",
     "limited by",
@@ -47,10 +47,10 @@ const HEADINGS: &[&str] = &[
     "The job would not run.",
 ];
 
-/// First words of the line of a table that names its columns.
+/// First words of the lines that name the columns of a table.
 const COLUMN_NAMES: &[&str] = &["median ", "case ", "figure ", "call ", "role ", "thread "];
 
-/// Words of a verdict, as they stand by themselves in a line.
+/// Words of verdicts, where they are separate words of a line.
 const VERDICTS: &[(&str, &str)] =
     &[("better", GREEN), ("worse", "31"), ("equivalent", CYAN), ("undecided", "33"), ("INVALID", RED)];
 
@@ -98,7 +98,7 @@ fn is_heading(line: &str) -> bool {
     HEADINGS.contains(&line) || !line.contains(": ") && COLUMN_NAMES.iter().any(|first| names_columns(first))
 }
 
-/// Of the normal report: the line that a job begins with, and the line of a direction.
+/// Colours the first line of a job and the lines of directions in the normal report.
 fn job_line(line: &str) -> Option<String> {
     if let Some(at) = line.find(": (groupid=") {
         let painted = colored(BOLD, &line[..at]) + &line[at..];

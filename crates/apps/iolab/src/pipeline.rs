@@ -27,13 +27,13 @@ pub(crate) fn here() -> ThisMachine {
     ThisMachine::new(engine_registry::engines())
 }
 
-/// Job files and command line to plan.
+/// Makes a plan from job files and the command line.
 pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, ExitFailure> {
     with_request(asked, mode, |request| Ok(pipeline().plan(request)?))
 }
 
-/// As [`plan`], in fio mode: `None` if nothing defines a job. With `--parse-only`, the files and
-/// devices of this machine are not examined.
+/// Does the same as [`plan`] in fio mode; `None` if nothing defines a job. With `--parse-only`, the
+/// files and devices of this machine are not examined.
 pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFailure> {
     with_request(asked, Mode::Fio, |request| {
         let request = PlanRequest { imagines_files: asked.run.parse_only, ..*request };
@@ -41,7 +41,7 @@ pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFail
     })
 }
 
-/// Does something with what a command line asks to be planned.
+/// Builds the plan request of a command line and passes it to `work`.
 pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&PlanRequest<'_>) -> T) -> T {
     let run = &asked.run;
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
@@ -58,13 +58,12 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
     })
 }
 
-/// Refuses to destroy anything that the user did not name, and to write more than there is room
-/// for.
+/// Refuses to destroy anything that the user did not name, and to write more than fits.
 pub(crate) fn judge(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<JudgedPlan, ExitFailure> {
     Ok(pipeline().judge(plan, mode, allowed)?)
 }
 
-/// Plan to recording; see [`Pipeline::run`].
+/// Runs a plan and makes its recording; see [`Pipeline::run`].
 pub(crate) fn run(
     planned: &Planned,
     guard: Guard,

@@ -1,9 +1,10 @@
 //! The one place that prints: standard output, standard error, and the line that shows progress.
 //!
-//! Names of jobs, files, devices and tags come from recordings, job files and images that may come
-//! from others. Control characters are escaped: as `\u001b`, which is also JSON's notation, so that
-//! text for people and JSON need no different treatment. A reader may stop reading at any time:
-//! that is not a failure. The content of files (`fs cat`) is not text and is not printed here.
+//! Names of jobs, files, devices and tags come from recordings, job files and images, which may
+//! come from other people. Control characters are escaped as `\u001b`. This is also JSON's
+//! notation, so text for people and JSON need no different treatment. A reader may stop reading at
+//! any time; that is not a failure. The content of files (`fs cat`) is not text and is not printed
+//! here.
 //!
 //! The macros shadow those of the standard library, which send everything unchanged and panic on a
 //! closed pipe.
@@ -18,23 +19,23 @@ use iolab_activity::Console;
 use crate::console;
 use crate::painted::{painted, painted_comparison, painted_verdicts};
 
-/// A message on standard error, with a newline.
+/// Prints a message on standard error, with a newline.
 macro_rules! eprintln {
     () => { $crate::printing::complain("\n") };
     ($($words:tt)*) => { $crate::printing::complain(&format!("{}\n", format_args!($($words)*))) };
 }
 
-/// A message on standard error.
+/// Prints a message on standard error.
 macro_rules! eprint {
     ($($words:tt)*) => { $crate::printing::complain(&format!($($words)*)) };
 }
 
-/// Data to standard output. A closed pipe is no failure.
+/// Prints data to standard output. A closed pipe is not a failure.
 pub(crate) fn print(text: &str) -> Result<()> {
     print_to_reader(text).map(drop)
 }
 
-/// Data to standard output, for callers that would continue; false when the pipe is closed.
+/// Prints data to standard output, for callers that would continue; false when the pipe is closed.
 pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     let mut out = std::io::stdout().lock();
     match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
@@ -48,7 +49,7 @@ pub(crate) fn print_for_people(text: &str) -> Result<()> {
     print_painted(text, painted)
 }
 
-/// Prints text for people, with coloured verdicts, too.
+/// Prints text for people, and colours verdicts, too.
 pub(crate) fn print_comparison(text: &str) -> Result<()> {
     print_painted(text, painted_comparison)
 }
@@ -69,13 +70,13 @@ fn print_painted(text: &str, paint: fn(&str) -> String) -> Result<()> {
     }
 }
 
-/// Several lines to standard error, in colours where they are welcome.
+/// Prints several lines to standard error, in colours if they are enabled.
 pub(crate) fn complain_for_people(text: &str) {
     complain(&if console::stderr_has_colors() { painted(&shown(text)) } else { text.to_owned() });
 }
 
-/// A message to standard error; one that cannot be written is lost. Colours are left out where they
-/// are not welcome.
+/// Prints a message to standard error; a message that cannot be written is lost. Colours are
+/// removed if they are disabled.
 pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().write_all(with_colors(text, console::stderr_has_colors()).as_bytes());
 }
@@ -107,7 +108,7 @@ impl Console for StandardError {
     }
 }
 
-/// Shows `text` in the place of the line before, on the terminal that standard error is.
+/// Replaces the last line of the terminal on standard error with `text`.
 pub(crate) fn show_progress(text: &str) {
     let _ = std::io::stderr().write_all(format!("\r\x1b[K{}", shown(text)).as_bytes());
 }
@@ -121,7 +122,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let mut safe = String::with_capacity(text.len() + 16);
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
-        // Lines of CSV end with both (RFC 4180).
+        // Lines of CSV end with CR and LF (RFC 4180).
         let ends_line = letter == '\r' && letters.peek() == Some(&'\n');
         match is_obeyed(letter) && !ends_line {
             true => drop(write!(safe, "\\u{:04x}", u32::from(letter))),
@@ -139,8 +140,8 @@ fn is_obeyed(letter: char) -> bool {
     turns || matches!(letter, '\u{2028}' | '\u{2029}') || letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
-/// As [`shown`], but colours and bold pass, or are removed: the program uses them itself, and
-/// foreign ones are harmless.
+/// As [`shown`], but colours and bold are kept or removed instead of escaped: the program uses them
+/// itself, and those of others are harmless.
 fn with_colors(text: &str, wanted: bool) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// What is written out is the JSON of what it was.
+    /// The escaped text is JSON that has the same value.
     #[test]
     fn json_stays_json() {
         let value = serde_json::json!({"name": "a\u{7f}\u{9b}\u{202e}\u{1b}"});

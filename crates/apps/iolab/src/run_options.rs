@@ -20,7 +20,7 @@ pub(crate) use values::{EtaWhen, OutputFormat, RunOptions, StudyWords};
 use crate::exit::ExitFailure;
 use table::{Refusal, RunOption, Support};
 
-/// What the job language must know of the options, in the order of the table.
+/// The shapes of the options for the job language, in the order of the table.
 pub(crate) fn shapes() -> Vec<ProgramOption> {
     RUN_OPTIONS.iter().map(|option| option.shape).collect()
 }
@@ -28,14 +28,14 @@ pub(crate) fn shapes() -> Vec<ProgramOption> {
 /// What a command line asks for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
-    /// Of the run as a whole.
+    /// Options of the run as a whole.
     pub(crate) run: RunOptions,
-    /// Of jobs.
+    /// Options of jobs.
     pub(crate) line: CommandLine,
 }
 
 impl Asked {
-    /// The failure that points these findings into the command line.
+    /// A failure that shows these findings at their places in the command line.
     pub(crate) fn refused(&self, findings: &[Diagnostic]) -> ExitFailure {
         let sources = std::slice::from_ref(&self.line.source);
         ExitFailure::mistake(iolab_jobfile::render(findings, sources, crate::printing::use_color()))
@@ -44,7 +44,7 @@ impl Asked {
     /// Refuses options of a study if there is none, instead of ignoring them silently.
     ///
     /// # Errors
-    /// The first such option, and what makes a study.
+    /// The first such option, and how to make a study.
     pub(crate) fn refuse_words_of_studies(&self) -> Result<(), ExitFailure> {
         refuse_without_a_study(&self.line, &self.run).map_err(|finding| self.refused(&[finding]))
     }
@@ -54,14 +54,14 @@ impl Asked {
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     pub(crate) run: RunOptions,
-    /// What will not happen.
+    /// Requests that will not be fulfilled.
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
 /// Reads the options of a command line.
 ///
 /// # Errors
-/// Every one that is refused, with its place.
+/// Every refused option, with its place.
 pub(crate) fn read(line: &CommandLine, mode: Mode) -> Result<Read, Vec<Diagnostic>> {
     let (mut read, mut errors) = (Read::default(), Vec::new());
     for setting in &line.program {
@@ -75,7 +75,7 @@ pub(crate) fn read(line: &CommandLine, mode: Mode) -> Result<Read, Vec<Diagnosti
     if errors.is_empty() { Ok(read) } else { Err(errors) }
 }
 
-/// Applies one option, or returns why not.
+/// Applies one option, or returns the reason why not.
 fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mode: Mode) -> Result<(), Diagnostic> {
     let name = option.shape.name;
     let finding = |severity, reason, suggestion| Diagnostic {
@@ -108,7 +108,7 @@ fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mod
     }
 }
 
-/// A row for each word of fio's command line: whether it works.
+/// A table row for each option of fio's command line: whether it works.
 pub(crate) fn compatibility_rows() -> String {
     let of_fio = RUN_OPTIONS.iter().filter(|option| option.shape.letter.is_some() || option.shape.name == "minimal");
     let row = |option: &RunOption| {
@@ -143,10 +143,10 @@ pub(crate) fn refuse_beside_a_study(line: &CommandLine) -> Result<(), Diagnostic
     Ok(())
 }
 
-/// Refuses options of a study where there is none.
+/// Refuses options of a study if there is no study.
 ///
 /// # Errors
-/// The first such option, and what makes a study.
+/// The first such option, and how to make a study.
 fn refuse_without_a_study(line: &CommandLine, run: &RunOptions) -> Result<(), Diagnostic> {
     if run.study.is_asked_for() {
         return Ok(());

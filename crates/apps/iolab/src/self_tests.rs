@@ -1,5 +1,5 @@
-//! fio's measurements of the machine and of itself, without a job: checksums (`--crctest`), copies
-//! of memory (`--memcpytest`), the processor's clock (`--cpuclock-test`).
+//! fio's measurements of the machine and of itself, without a job: checksums (`--crctest`), memory
+//! copies (`--memcpytest`), the processor's clock (`--cpuclock-test`).
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use crate::exit::ExitFailure;
 
 /// Bytes of one checksum, as in fio.
 const BLOCK: usize = 128 << 10;
-/// How long each kind is measured.
+/// How long each kind is measured, ns.
 const FOR_NS: u64 = 100_000_000;
 
-/// A line for each kind of checksum; `kinds` is a list, empty for all.
+/// Measures each kind of checksum and returns a line for each; `kinds` is a list, empty for all.
 ///
 /// # Errors
-/// A kind that there is not, and those that there are.
+/// An unknown kind; the error lists those that exist.
 pub(crate) fn checksums(kinds: &str) -> Result<String, ExitFailure> {
     let known: Vec<VerifyKind> = VerifyKind::ALL.iter().copied().filter(|kind| kind.digest_bytes() > 0).collect();
     let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
@@ -30,10 +30,10 @@ pub(crate) fn checksums(kinds: &str) -> Result<String, ExitFailure> {
     Ok(text)
 }
 
-/// A line for each size of copies.
+/// Measures copies of each size and returns a line for each.
 ///
 /// # Errors
-/// A way of copying that there is not.
+/// An unknown method of copying.
 pub(crate) fn copies(types: &str) -> Result<String, ExitFailure> {
     chosen("type", &["memcpy"], types)?;
     let mut text = "memcpy\n".to_owned();
@@ -46,7 +46,7 @@ pub(crate) fn copies(types: &str) -> Result<String, ExitFailure> {
     Ok(text)
 }
 
-/// Whether the processor's clock can be trusted, and the code to exit with.
+/// Whether the processor's clock can be trusted, and the exit code.
 pub(crate) fn clock() -> (String, u8) {
     let (clock, unfit) = Clock::best();
     match unfit {

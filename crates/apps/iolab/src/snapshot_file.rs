@@ -1,8 +1,8 @@
 //! The file whose appearance asks for a report of the run so far (fio's `fio-dump-status`).
 //!
-//! It is in a folder that others may write to. Only an empty file, as made by `touch`, is a
-//! request, and is removed so that it counts once. A file with content, a link or a folder of that
-//! name belongs to someone else, and stays.
+//! The file is in a folder that others may write to. Only an empty file, as made by `touch`, is a
+//! request; it is removed so that it counts once. A file with content, a link or a folder of that
+//! name belongs to someone else and is left alone.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone)]
 pub(crate) struct SnapshotFile {
     path: PathBuf,
-    /// The file that asked before and could not be removed: device, inode and time of its making.
+    /// The file of the last request if it could not be removed: device, inode and change time.
     answered: Option<(u64, u64, i64, i64)>,
 }
 
@@ -20,14 +20,14 @@ impl SnapshotFile {
         SnapshotFile { path, answered: None }
     }
 
-    /// Whether it has appeared; it is gone afterwards.
+    /// Whether the file has appeared; removes it.
     pub(crate) fn asks(&mut self) -> bool {
         let Ok(found) = std::fs::symlink_metadata(&self.path) else { return false };
         let this = (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
         if !found.is_file() || found.len() > 0 || found.nlink() > 1 || self.answered == Some(this) {
             return false;
         }
-        // A file of another user in a sticky folder stays, and has counted.
+        // A file of another user in a sticky folder cannot be removed, but must count only once.
         self.answered = std::fs::remove_file(&self.path).is_err().then_some(this);
         true
     }

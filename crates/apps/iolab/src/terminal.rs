@@ -1,5 +1,4 @@
-//! What a person sees while a run goes on: layout progress, the status line, reports of the run so
-//! far.
+//! What a person sees during a run: layout progress, the status line, reports of the run so far.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use crate::snapshot_file::SnapshotFile;
 pub(crate) enum StatusTo {
     /// Nowhere.
     Nowhere,
-    /// Standard error: iolab's own way, data stays alone on standard output.
+    /// Standard error: iolab's own choice, so that standard output contains only data.
     Stderr,
     /// Standard output, as fio does.
     Stdout,
@@ -33,11 +32,11 @@ pub(crate) enum StatusTo {
 #[derive(Debug, Clone)]
 pub(crate) struct Display {
     pub(crate) status: StatusTo,
-    /// Between two status lines.
+    /// The time between two status lines.
     pub(crate) every: Duration,
-    /// A line break after this much time, instead of overwriting the line.
+    /// A new line starts after this much time, instead of overwriting the last one.
     pub(crate) new_line_every: Option<Duration>,
-    /// A report of the run so far after each of these.
+    /// A report of the run so far is printed this often.
     pub(crate) snapshot_every: Option<Duration>,
     /// A file whose appearance asks for a report of the run so far (fio's `fio-dump-status`).
     pub(crate) snapshot_file: Option<SnapshotFile>,
@@ -56,7 +55,7 @@ pub(crate) struct Terminal<'a> {
     reports_given: u32,
     wants_snapshot: bool,
     line_is_open: bool,
-    /// The file that is laid out, and how far it is.
+    /// The file that is being laid out, and the progress.
     layout: Option<(PathBuf, RateEstimate)>,
     clock: Clock,
 }
@@ -81,7 +80,7 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// Leaves the terminal on a fresh line.
+    /// Moves the terminal to a new line.
     pub(crate) fn finish(&mut self) {
         if self.line_is_open {
             self.write("\n");
@@ -90,7 +89,7 @@ impl<'a> Terminal<'a> {
     }
 
     fn write(&self, text: &str) {
-        // A status line that cannot be shown is no reason to stop measuring.
+        // A failure to show the status line must not end the measurement.
         let _ = match self.display.status {
             StatusTo::Nowhere => Ok(()),
             StatusTo::Stderr => std::io::stderr().write_all(text.as_bytes()),
@@ -176,7 +175,7 @@ impl RunObserver for Terminal<'_> {
     }
 }
 
-/// The status line's facts from two looks at the run.
+/// Computes the facts of the status line from two observations of the run.
 fn snapshot_of(plan: &Plan, progress: &Progress, before: Option<&Progress>) -> Snapshot {
     let seconds = before.map_or(progress.elapsed_ns, |before| progress.elapsed_ns - before.elapsed_ns) as f64 / 1e9;
     let sum = |progress: &Progress, pick: fn(&iolab_runner::WorkerProgress) -> [u64; 3], index: usize| {
@@ -213,7 +212,7 @@ fn snapshot_of(plan: &Plan, progress: &Progress, before: Option<&Progress>) -> S
     }
 }
 
-/// The sum of the rates asked for, as fio's `least-most`; ours has no floor to show but 0.
+/// The sum of the requested rates, in the form of fio's `least-most`; the least is always 0 here.
 fn limits(plan: &Plan, rates: fn(&WorkerPlan) -> [u64; 3]) -> Option<(u64, u64)> {
     let most: u64 = plan.workers.iter().flat_map(rates).sum();
     (most > 0).then_some((0, most))

@@ -1,5 +1,5 @@
-//! The trigger of a run (`--trigger-file`, `--trigger-timeout`, `--trigger`): all jobs end, and a
-//! command runs.
+//! The trigger of a run (`--trigger-file`, `--trigger-timeout`, `--trigger`): it ends all jobs and
+//! runs a command.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,8 @@ use iolab_runner::{Event, RunObserver, Wish};
 use crate::exit::ExitFailure;
 use crate::run_options::RunOptions;
 
-/// An observer that ends the run when it is time, in front of the one that shows it.
+/// An observer that ends the run when the trigger fires; it passes events on to the one that shows
+/// them.
 pub(crate) struct Trigger<'a> {
     inner: &'a mut dyn RunObserver,
     file: Option<PathBuf>,
@@ -17,7 +18,7 @@ pub(crate) struct Trigger<'a> {
 }
 
 impl<'a> Trigger<'a> {
-    /// In front of `inner`.
+    /// Puts a trigger before `inner`.
     pub(crate) fn new(run: &RunOptions, inner: &'a mut dyn RunObserver) -> Trigger<'a> {
         Trigger {
             inner,
@@ -27,7 +28,7 @@ impl<'a> Trigger<'a> {
         }
     }
 
-    /// The run is over: runs the command if the trigger has ended it.
+    /// Runs the command after the run, if the trigger has ended it.
     ///
     /// # Errors
     /// The command failed.
@@ -53,8 +54,8 @@ impl RunObserver for Trigger<'_> {
         {
             self.has_fired = true;
             if let Some(file) = &self.file {
-                // A file that stays would end the next run at once; whoever made it may keep it
-                // from being removed.
+                // A file that stays would end the next run at once. Its owner may prevent its
+                // removal.
                 let _ = std::fs::remove_file(file);
             }
             self.inner.take(event);

@@ -6,7 +6,7 @@
 pub struct Limit {
     /// The kind, with its article: `a job file`.
     pub what: &'static str,
-    /// Most bytes.
+    /// The largest accepted size, bytes.
     pub bytes: u64,
 }
 
@@ -18,13 +18,13 @@ impl Limit {
 
 /// A job file, or a file that it includes.
 pub const JOB_FILE: Limit = Limit::mib("a job file", 16);
-/// A recording, whole or partial: days of a run with many workers.
+/// A recording, whole or partial. The limit allows days of a run with many workers.
 pub const RECORDING: Limit = Limit::mib("a recording", 1024);
 /// JSON output of fio, or of the command of a study.
 pub const FIO_REPORT: Limit = Limit::mib("a JSON report", 64);
 /// A study or a collection of studies as its author writes it.
 pub const STUDY_FILE: Limit = Limit::mib("a study", 4);
-/// Files that the folder of a study holds beside recordings.
+/// Files other than recordings in the folder of a study.
 pub const STUDY_FOLDER: Limit = Limit::mib("a file of a study's folder", 64);
 /// The load of `fs perf --io-tester`.
 pub const TESTER_FILE: Limit = Limit::mib("a file of io_tester", 4);
@@ -39,7 +39,7 @@ pub const SECRETS: Limit = Limit::mib("a file of secrets", 1);
 /// What a trial wrote to its standard error.
 pub const LOG: Limit = Limit::mib("a log of a trial", 16);
 
-/// All of them.
+/// All limits.
 pub const LIMITS: [Limit; 11] = [
     JOB_FILE,
     RECORDING,

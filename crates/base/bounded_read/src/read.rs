@@ -7,22 +7,22 @@ use std::path::Path;
 
 use crate::Limit;
 
-/// Bytes to reserve before the first byte has been read.
+/// Bytes to reserve before anything has been read.
 const FIRST_ROOM_BYTES: u64 = 1 << 20;
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The system says so.
+    /// The system refused it.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// Reading it may never end, may wait for ever, or may change something.
+    /// Reading it may never end, may wait forever, or may change something.
     #[error("it is {0}; only regular files are read")]
     NotRegular(&'static str),
     /// It is larger than the limit of its kind.
     #[error("it is larger than {} MiB, the limit for {}", .0.bytes >> 20, .0.what)]
     TooLarge(Limit),
-    /// It was to be text.
+    /// It should be text, and is not.
     #[error("it is not text: byte {at} is not UTF-8")]
     NotText {
         /// Offset of the first byte that is not valid UTF-8.
@@ -46,8 +46,8 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
     if is_own_descriptor(path) && std::fs::metadata(path)?.file_type().is_fifo() {
         return Ok(File::open(path)?);
     }
-    // Opening a device can change what it does (a tape rewinds, a watchdog starts): so it is looked
-    // at before.
+    // Opening a device can change its state (a tape rewinds, a watchdog starts), so its type is
+    // examined first.
     check(std::fs::metadata(path)?.file_type())?;
     // The name may refer to something else by now, so this open must not block either.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
@@ -75,15 +75,15 @@ fn check(kind: FileType) -> Result<(), ReadError> {
     Err(ReadError::NotRegular(what))
 }
 
-/// All bytes of a regular file.
+/// Reads all bytes of a regular file.
 ///
 /// # Errors
-/// As [`open`], and it is longer than the limit.
+/// Those of [`open`], or it is longer than the limit.
 pub fn read(path: &Path, limit: Limit) -> Result<Vec<u8>, ReadError> {
     read_open(&open(path)?, limit)
 }
 
-/// All bytes of a file that [`open`] has opened, from its current position.
+/// Reads all bytes of a file that [`open`] has opened, from its current position.
 ///
 /// # Errors
 /// It cannot be read, or is longer than the limit.
@@ -95,7 +95,7 @@ pub fn read_open(file: &File, limit: Limit) -> Result<Vec<u8>, ReadError> {
     take(file, known, limit)
 }
 
-/// All of standard input, whatever it is.
+/// Reads all of standard input, whatever its type.
 ///
 /// # Errors
 /// It cannot be read, or is longer than the limit.
@@ -112,10 +112,10 @@ fn take(source: impl Read, expected: u64, limit: Limit) -> Result<Vec<u8>, ReadE
     Ok(bytes)
 }
 
-/// The text of a regular file.
+/// Reads a regular file as text.
 ///
 /// # Errors
-/// As [`read`], and it is not UTF-8.
+/// Those of [`read`], or it is not UTF-8.
 pub fn read_text(path: &Path, limit: Limit) -> Result<String, ReadError> {
     String::from_utf8(read(path, limit)?).map_err(|error| ReadError::NotText { at: error.utf8_error().valid_up_to() })
 }
@@ -141,7 +141,7 @@ mod tests {
         assert!(read(&folder.path().join("missing"), SMALL).is_err_and(|error| error.is_missing()));
     }
 
-    /// A file that claims a terabyte costs nothing.
+    /// A file that claims to have a terabyte costs nothing.
     #[test]
     fn a_huge_file_is_refused_before_it_is_read() {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(error.to_string(), "it is larger than 1024 MiB, the limit for a recording");
     }
 
-    /// Files below `/proc` have a length of 0 and content.
+    /// Files below `/proc` have content, although their length is 0.
     #[test]
     fn a_length_is_not_believed() {
         assert!(matches!(read(Path::new("/proc/self/status"), SMALL), Err(ReadError::TooLarge(_))));

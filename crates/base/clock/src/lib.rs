@@ -1,9 +1,9 @@
 //! The only reader of time: the TSC, the kernel's clocks, or a simulated clock, all in nanoseconds
-//! on one line.
+//! on one time line.
 //!
-//! Every source counts nanoseconds on the time line of `CLOCK_MONOTONIC`, so stamps of threads and
-//! of forked processes that copied the same [`Clock`] can be compared. Nothing here decides what a
-//! stamp means.
+//! Every source counts nanoseconds on the time line of `CLOCK_MONOTONIC`, so stamps of threads, and
+//! of forked processes that copied the same [`Clock`], can be compared. This crate does not decide
+//! what a stamp means.
 #![allow(unsafe_code, reason = "island: rdtsc, clock_gettime, clock_nanosleep")]
 
 mod kernel;
@@ -16,7 +16,7 @@ use kernel::{gettimeofday_ns, kernel_clock_ns, kernel_sleep_ns};
 use tsc::TscScale;
 pub use tsc::TscUnfit;
 
-/// A source of nanosecond stamps. Cheap to clone; reading it never allocates.
+/// A source of stamps in nanoseconds. It is cheap to clone; reading it never allocates.
 #[derive(Debug, Clone)]
 pub struct Clock(Source);
 
@@ -41,8 +41,8 @@ impl Clock {
         }
     }
 
-    /// The TSC, calibrated against `CLOCK_MONOTONIC` (takes a few milliseconds; a tenth of a second
-    /// where reading a clock is slow).
+    /// The TSC, calibrated against `CLOCK_MONOTONIC`. This takes a few milliseconds, or a tenth of
+    /// a second if reading a clock is slow.
     pub fn tsc() -> Result<Clock, TscUnfit> {
         TscScale::calibrate().map(|scale| Clock(Source::Tsc(scale)))
     }
@@ -52,7 +52,7 @@ impl Clock {
         Clock(Source::Monotonic)
     }
 
-    /// `gettimeofday(2)`, minus its present distance from `CLOCK_MONOTONIC`. It counts microseconds
+    /// `gettimeofday(2)`, minus its current distance from `CLOCK_MONOTONIC`. It counts microseconds
     /// and is not monotonic; use it only for comparison with other tools.
     pub fn gettimeofday() -> Clock {
         let offset_ns = gettimeofday_ns().saturating_sub(kernel_clock_ns(libc::CLOCK_MONOTONIC));
@@ -64,11 +64,11 @@ impl Clock {
         Clock(Source::Simulated(Arc::new(AtomicU64::new(start_ns))))
     }
 
-    /// Nanoseconds now.
+    /// The current time, ns.
     #[inline(always)]
     pub fn now_ns(&self) -> u64 {
-        // The cheapest source costs one comparison; for the others, the call costs little beside
-        // the reading.
+        // The cheapest source costs one comparison. For the others, the call costs little compared
+        // with the reading.
         if let Source::Tsc(scale) = &self.0 { scale.now_ns() } else { self.slow_now_ns() }
     }
 
@@ -92,13 +92,13 @@ impl Clock {
         }
     }
 
-    /// Whether time moves only when told to, so that durations mean nothing.
+    /// Whether time moves only when told to, so that durations have no meaning.
     pub fn is_simulated(&self) -> bool {
         matches!(self.0, Source::Simulated(_))
     }
 
     /// Sleeps until `deadline_ns`; a signal may end the sleep early. It spins for the last
-    /// `spin_ns`, to wake up more exactly than the kernel's timers allow.
+    /// `spin_ns`, to wake up more precisely than the kernel's timers allow.
     pub fn sleep_until(&self, deadline_ns: u64, spin_ns: u64) {
         if let Source::Simulated(now) = &self.0 {
             now.fetch_max(deadline_ns, Ordering::Relaxed);
@@ -123,8 +123,8 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds since the Unix epoch, of the kernel's real-time clock (a simulated clock gives
-    /// its own time).
+    /// Nanoseconds since the Unix epoch, from the kernel's real-time clock. A simulated clock
+    /// returns its own time.
     pub fn unix_ns(&self) -> u64 {
         match &self.0 {
             Source::Simulated(now) => now.load(Ordering::Relaxed),
@@ -133,22 +133,22 @@ impl Clock {
     }
 }
 
-/// The time of one of the kernel's clocks, by the number that clock_gettime(2) takes, ns.
+/// Reads one of the kernel's clocks, ns. `clock` is the number that clock_gettime(2) takes.
 ///
 /// # Errors
 /// There is no such clock.
 pub fn kernel_time_ns(clock: u32) -> std::io::Result<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let clock = libc::clockid_t::try_from(clock).map_err(std::io::Error::other)?;
-    // SAFETY: the call writes one timespec, which is ours.
+    // SAFETY: the call writes one timespec, which this function owns.
     if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Processor time of the calling thread until now, ns (`CLOCK_THREAD_CPUTIME_ID`,
-/// clock_gettime(2)): not a time line, only differences within one thread mean anything.
+/// Processor time that the calling thread has used so far, ns (`CLOCK_THREAD_CPUTIME_ID`,
+/// clock_gettime(2)). This is not a time line: only differences within one thread have a meaning.
 pub fn thread_processor_ns() -> u64 {
     kernel_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }

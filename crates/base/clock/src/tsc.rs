@@ -1,16 +1,17 @@
 //! The processor's time stamp counter as a nanosecond clock.
 //!
-//! Usable only when CPUID says that the counter is invariant (leaf 8000_0007h, EDX bit 8; Intel SDM
-//! vol. 3, 19.17.1) and two calibrations against `CLOCK_MONOTONIC` agree. `rdtsc` is used without a
-//! fence: it may be reordered by some tens of cycles, which is below what a stamp is used for here.
-//! Unsafe because `rdtsc` and the kernel clock it is compared with are intrinsics and C calls.
+//! It can be used only if CPUID says that the counter is invariant (leaf 8000_0007h, EDX bit 8;
+//! Intel SDM vol. 3, 19.17.1) and two calibrations against `CLOCK_MONOTONIC` agree. `rdtsc` is used
+//! without a fence, so it may be reordered by some tens of cycles; stamps here do not need more
+//! precision. Unsafe because `rdtsc` and the kernel clock with which it is compared are intrinsics
+//! and C calls.
 
 /// Why the TSC is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TscUnfit {
     /// Not an x86-64 processor.
     NoCounter,
-    /// CPUID does not promise a constant rate.
+    /// CPUID does not guarantee a constant rate.
     NotInvariant,
     /// Two calibrations differ by this number of parts per million.
     Unsteady(u64),
@@ -48,9 +49,9 @@ impl TscScale {
         if __cpuid(0x8000_0000).eax < 0x8000_0007 || __cpuid(0x8000_0007).edx & INVARIANT == 0 {
             return Err(TscUnfit::NotInvariant);
         }
-        // Reading both clocks takes time, too much of it where instructions are emulated or the
-        // machine is busy. Over a longer period that error weighs less. A counter that does not run
-        // evenly disagrees over every period.
+        // Reading both clocks takes time, and too much of it if instructions are emulated or the
+        // machine is busy. Over a longer period, that error matters less. A counter that does not
+        // run evenly disagrees over every period.
         let mut unfit = TscUnfit::Unsteady(0);
         for stretch_ns in [2_000_000, 8_000_000, 32_000_000] {
             match TscScale::over(stretch_ns) {
@@ -61,7 +62,7 @@ impl TscScale {
         Err(unfit)
     }
 
-    /// Calibrates from the rates over one period and over three, which have to agree.
+    /// Calibrates from the rates over one period and over three, which must agree.
     fn over(stretch_ns: u64) -> Result<TscScale, TscUnfit> {
         let first = paired_reading();
         let second = reading_after(first.1 + stretch_ns);
@@ -94,7 +95,8 @@ fn read_tsc() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// The most exact of a few `(tsc, ns)` pairs: the one whose clock reading took the fewest ticks.
+/// Returns the most precise of a few `(tsc, ns)` pairs: the one whose clock reading took the fewest
+/// ticks.
 #[cfg(target_arch = "x86_64")]
 fn paired_reading() -> (u64, u64) {
     let mut best = (u64::MAX, (0, 0));

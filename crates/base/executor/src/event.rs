@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Waker};
 
-/// Wakes all waiting tasks when the event happens. It remembers nothing for tasks that come later:
-/// they check the state first.
+/// Wakes all waiting tasks when the event happens. Tasks that come later are not told about earlier
+/// events, so they check the state first.
 #[derive(Debug, Default)]
 pub struct Notify {
     waiting: RefCell<Vec<Waker>>,
@@ -13,7 +13,7 @@ pub struct Notify {
 }
 
 impl Notify {
-    /// It happened.
+    /// Reports that the event has happened.
     pub fn notify(&self) {
         self.times.set(self.times.get() + 1);
         for waker in self.waiting.take() {
@@ -27,7 +27,7 @@ impl Notify {
         self.until(move |event| (event.times.get() != seen).then_some(()))
     }
 
-    /// Waits until `look` returns a value: at once, or after one of the next events.
+    /// Waits until `look` returns a value. It is called at once, and again after each event.
     pub fn until<T>(&self, mut look: impl FnMut(&Notify) -> Option<T>) -> impl Future<Output = T> {
         poll_fn(move |context| match look(self) {
             Some(found) => Poll::Ready(found),

@@ -1,14 +1,13 @@
 //! Tasks of one thread: an executor that owns no thread, no timer and no device, so that a
 //! simulation can own them.
 //!
-//! [`Executor::run`] polls tasks that are ready and, when none is, hands over to its [`Driver`],
+//! [`Executor::run`] polls the tasks that are ready. When none is ready, it calls its [`Driver`],
 //! which waits for the outside world (a device, a socket, a simulated clock). With the same driver
-//! and the same [`ReadyOrder`] everything happens in the same order. A run that can make no more
+//! and the same [`ReadyOrder`], everything happens in the same order. A run that can make no more
 //! progress ends with [`Stalled`] instead of hanging. Wakers may be used from other threads; tasks
-//! stay on theirs.
+//! stay on their own.
 //!
-//! It does not steal work, does not cancel tasks other than by dropping the executor, and reads no
-//! clock.
+//! It does not steal work, cancels tasks only when the executor is dropped, and reads no clock.
 
 mod event;
 mod ready;
@@ -36,13 +35,13 @@ pub use spawner::{Joined, Spawner};
 
 /// Waits for the outside world on behalf of all tasks.
 pub trait Driver {
-    /// Collects what has happened and wakes the tasks concerned. With `wait`, it blocks until
-    /// something has happened. Returns false when nothing is in progress, so that waiting would
+    /// Collects what has happened, and wakes the tasks that wait for it. With `wait`, it blocks
+    /// until something has happened. Returns false if nothing is in progress, so that waiting would
     /// never end.
     fn turn(&mut self, wait: bool) -> bool;
 }
 
-/// No outside world: every wake-up comes from another task.
+/// There is no outside world: every wake-up comes from another task.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nothing;
 
@@ -57,12 +56,12 @@ impl Driver for Nothing {
 pub enum ReadyOrder {
     /// The one that has been ready longest.
     Fair,
-    /// A random one, chosen by the seed: the same seed gives the same order. For tests that look
-    /// for dependence on the order.
+    /// A random one, chosen by the seed: the same seed gives the same order. This is for tests that
+    /// look for a dependence on the order.
     Shuffled(u64),
 }
 
-/// The future given to `run` waits, and nothing in progress could wake it.
+/// The future that was passed to `run` waits, and nothing in progress can wake it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stalled;
 
@@ -74,7 +73,7 @@ impl std::fmt::Display for Stalled {
 
 impl std::error::Error for Stalled {}
 
-/// The tasks, and which of them are ready.
+/// Runs tasks, and knows which of them are ready.
 pub struct Executor {
     tasks: Vec<Option<Running>>,
     free: Vec<usize>,
@@ -118,7 +117,7 @@ impl std::fmt::Debug for Executor {
 const MAIN: usize = usize::MAX;
 
 impl Executor {
-    /// One without tasks.
+    /// Creates an executor without tasks.
     pub fn new(order: ReadyOrder) -> Executor {
         let ready = Arc::<Ready>::default();
         let main = Alarm::new(MAIN, &ready);
@@ -135,7 +134,7 @@ impl Executor {
         }
     }
 
-    /// A handle that starts tasks, also from within tasks.
+    /// Returns a handle that starts tasks, also from within tasks.
     pub fn spawner(&self) -> Spawner {
         Spawner::new(Rc::clone(&self.inbox), Arc::clone(&self.ready))
     }
@@ -143,7 +142,7 @@ impl Executor {
     /// Polls until `main` is done. Other tasks run meanwhile, and remain for the next call.
     ///
     /// # Errors
-    /// [`Stalled`] when `main` can never be done.
+    /// [`Stalled`] if `main` can never be done.
     pub fn run<F: Future>(&mut self, driver: &mut impl Driver, main: F) -> Result<F::Output, Stalled> {
         let mut main = pin!(main);
         // The future of an earlier call may have been woken since that call ended.
@@ -177,8 +176,8 @@ impl Executor {
         }
     }
 
-    /// Polls until no task is ready and the driver, asked without waiting, wakes none. For programs
-    /// that also wait for other things.
+    /// Polls until no task is ready and the driver, called without waiting, wakes none. This is for
+    /// programs that also wait for other things.
     pub fn run_ready(&mut self, driver: &mut impl Driver) {
         let mut batch = std::mem::take(&mut self.batch);
         loop {
@@ -223,7 +222,7 @@ impl Executor {
     fn poll_task(&mut self, id: usize) {
         let Some(slot) = self.tasks.get_mut(id) else { return };
         // A waker that outlives its task may name a slot that is empty or belongs to another task.
-        // That costs one needless poll.
+        // This costs one needless poll.
         let Some(running) = slot else { return };
         running.alarm.token.seen();
         if running.task.as_mut().poll(&mut Context::from_waker(&running.alarm.waker)).is_ready() {

@@ -9,18 +9,18 @@ use std::task::Wake;
 
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
-/// Where wakers put numbers of ready tasks.
+/// The list to which wakers add the numbers of ready tasks.
 #[derive(Debug, Default)]
 pub(crate) struct Ready(Mutex<Vec<usize>>);
 
 impl Ready {
-    /// The list is consistent at any moment, even when a thread that held the lock has panicked.
+    /// The list is always consistent, even if a thread that held the lock has panicked.
     fn row(&self) -> MutexGuard<'_, Vec<usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where the executor takes them.
+/// The executor's side of the list.
 #[derive(Debug)]
 pub(crate) struct Queue {
     woken: Arc<Ready>,
@@ -33,7 +33,7 @@ impl Queue {
         Queue { woken: Arc::clone(woken), first: VecDeque::new() }
     }
 
-    /// Takes all into an empty batch.
+    /// Moves all numbers to an empty batch.
     pub(crate) fn take(&mut self, batch: &mut Vec<usize>) {
         if self.first.is_empty() {
             std::mem::swap(&mut *self.woken.row(), batch);
@@ -66,7 +66,7 @@ impl Token {
         Arc::new(Token { id, ready: Arc::clone(ready), queued: AtomicBool::new(false) })
     }
 
-    /// The task is about to be polled: from now on waking it queues it again.
+    /// Notes that the task is about to be polled. From now on, waking it queues it again.
     pub(crate) fn seen(&self) {
         // A swap, because the poll that follows must see the writes of wakers that found the task
         // already queued. With a store, the reads of the poll could move before it, and such a

@@ -12,7 +12,7 @@ use crate::ready::Ready;
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Starts tasks on one executor. Cheap to clone.
+/// Starts tasks on one executor. It is cheap to clone.
 #[derive(Clone)]
 pub struct Spawner {
     inbox: Rc<RefCell<Vec<Task>>>,
@@ -49,7 +49,7 @@ struct Shared<T> {
     ended: Notify,
 }
 
-/// The result of a task, once.
+/// A future that returns the result of a task, once.
 pub struct Joined<T> {
     shared: Rc<Shared<T>>,
 }

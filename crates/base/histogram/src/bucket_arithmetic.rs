@@ -1,4 +1,4 @@
-//! Which bucket a value falls into, and which values a bucket stands for.
+//! Which bucket a value belongs to, and which values a bucket represents.
 //!
 //! The buckets are those of fio, continued upwards. Values below 128 have one bucket each; above
 //! that, each power of two is divided into 64 buckets.
@@ -8,11 +8,11 @@ const SUB_BITS: u32 = 6;
 const GROUPS: usize = 41;
 /// Number of buckets.
 pub const BUCKETS: usize = GROUPS << SUB_BITS;
-/// How many of the first buckets fio has, too (29 groups, up to 2^34 ns).
+/// The number of buckets that fio has as well (29 groups, up to 2^34 ns).
 pub const FIO_BUCKETS: usize = 29 << SUB_BITS;
 const LARGEST: u64 = (1 << (GROUPS as u32 + SUB_BITS - 1)) - 1;
 
-/// Index of the bucket of `value`; values beyond the last bucket fall into it.
+/// Index of the bucket of `value`; values beyond the last bucket are counted in it.
 #[inline]
 pub const fn bucket_of(value: u64) -> usize {
     let value = if value > LARGEST { LARGEST } else { value };
@@ -29,7 +29,7 @@ pub const fn bucket_low(index: usize) -> u64 {
     ((index & ((1 << SUB_BITS) - 1)) as u64 + (1 << SUB_BITS)) << error_bits
 }
 
-/// Value that stands for bucket `index`: its middle, as fio prints it.
+/// The value that represents bucket `index`: its middle, as fio prints it.
 pub const fn bucket_middle(index: usize) -> u64 {
     if index < (2 << SUB_BITS) {
         return index as u64;

@@ -9,7 +9,7 @@ use crate::{BUCKETS, SparseHistogram, bucket_of};
 #[derive(Clone)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
-    // Extremes of the values since the last `difference`: they say which buckets have changed.
+    // Extremes of the values since the last `difference`; they show which buckets have changed.
     min: u64,
     max: u64,
     sum: u64,
@@ -28,8 +28,8 @@ struct Moments {
 
 const UNTOUCHED: (usize, usize) = (BUCKETS, 0);
 
-/// Zeroed pages straight from the kernel: a page that is never written takes no memory. Most jobs
-/// use few of a worker's histograms, and few pages of those.
+/// Returns zeroed pages directly from the kernel. A page that is never written uses no memory. Most
+/// jobs use few of a worker's histograms, and few pages of those.
 fn no_counts() -> Box<[u64; BUCKETS]> {
     // The length is right, so the array is never made on the stack and copied.
     vec![0; BUCKETS].into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; BUCKETS]))
@@ -66,7 +66,7 @@ impl Baseline {
         Baseline { counts: no_counts(), touched: UNTOUCHED }
     }
 
-    /// Resets it to that of an empty histogram.
+    /// Resets it to the baseline of an empty histogram.
     pub fn clear(&mut self) {
         let (first, last) = std::mem::replace(&mut self.touched, UNTOUCHED);
         if first <= last {
@@ -102,7 +102,7 @@ impl Histogram {
         self.add_many(value, 1);
     }
 
-    /// Counts the same value `times` times, at the cost of one.
+    /// Counts the same value `times` times, at the cost of counting it once.
     #[inline(always)]
     pub fn add_many(&mut self, value: u64, times: u64) {
         self.counts[bucket_of(value)] += times;
@@ -115,12 +115,12 @@ impl Histogram {
             self.max = value;
         }
         self.sum = self.sum.wrapping_add(value.wrapping_mul(times));
-        // Latencies fit into i64, which converts in one instruction; u64 needs many.
+        // Latencies fit into i64, which is converted in one instruction; u64 needs many.
         let as_float = value as i64 as f64;
         self.sum_of_squares += as_float * as_float * times as i64 as f64;
     }
 
-    /// Adds everything `other` counted.
+    /// Adds everything that `other` has counted.
     pub fn merge(&mut self, other: &Histogram) {
         let touched = other.touched();
         for (mine, theirs) in self.counts[touched.clone()].iter_mut().zip(&other.counts[touched]) {
@@ -136,8 +136,8 @@ impl Histogram {
     }
 
     /// Adds all values of `other` as if they had been added here one by one, so that they belong to
-    /// the current interval; [`Histogram::merge`] is for values that do not. No
-    /// [`Histogram::difference`] has been taken of `other`.
+    /// the current interval; [`Histogram::merge`] is for values that do not.
+    /// [`Histogram::difference`] must not have been called on `other`.
     pub fn add_all_of(&mut self, other: &Histogram) {
         debug_assert!(other.earlier.min > other.earlier.max, "its extremes say nothing of its buckets");
         if other.min > other.max {
@@ -153,7 +153,7 @@ impl Histogram {
         self.sum_of_squares += other.sum_of_squares;
     }
 
-    /// Forgets everything. Buckets that never counted are not even written to.
+    /// Removes all values. Buckets that were never used are not written to.
     pub fn clear(&mut self) {
         let touched = self.touched();
         self.counts[touched].fill(0);
@@ -185,8 +185,8 @@ impl Histogram {
     }
 
     /// Appends what was added since the last call with this `baseline` to `bytes`, in the form that
-    /// [`crate::PackedHistogram::take`] reads, and brings the baseline up to date. Looks only at
-    /// buckets between the extremes of what was added; allocates nothing when `bytes` has room for
+    /// [`crate::PackedHistogram::take`] reads, and updates the baseline. It examines only buckets
+    /// between the extremes of what was added, and allocates nothing if `bytes` has room for
     /// [`LONGEST_DIFFERENCE`] more.
     ///
     /// Returns whether there were new values; if not, nothing is appended. A histogram can have
@@ -222,7 +222,7 @@ impl Histogram {
         true
     }
 
-    /// Number of values counted.
+    /// The number of values that were counted.
     pub fn count(&self) -> u64 {
         self.counts[self.touched()].iter().sum()
     }
@@ -232,7 +232,7 @@ impl Histogram {
         &self.counts
     }
 
-    /// Plain data for a recording.
+    /// Returns the histogram as plain data for a recording.
     pub fn to_sparse(&self) -> SparseHistogram {
         let touched = self.touched();
         let numbered = self.counts[touched.clone()].iter().zip(touched);

@@ -1,12 +1,12 @@
 //! A latency histogram: fixed log-linear buckets, merge by addition, percentiles by nearest rank.
 //!
-//! Layout: values below 128 are exact; above, each power of two is cut into 64 equal buckets, so a
-//! bucket's midpoint is at most 1/128 (0.78 %) from any value in it. The index is `(e << 6) + (v >>
-//! e)` with `e = max(0, floor(log2 v) - 6)`. The first 1,856 buckets are those of fio's `stat.h`
-//! (29 groups of 64), so its bin tables can be produced without loss; ours go on to 2^46 ns (19.5
-//! hours), where the last bucket collects everything slower. Minimum, maximum, sum and sum of
-//! squares are kept exactly beside the buckets, and no percentile is reported beyond the true
-//! maximum.
+//! Layout: values below 128 are exact. Above that, each power of two is divided into 64 equal
+//! buckets, so the middle of a bucket is at most 1/128 (0.78 %) away from any value in it. The
+//! index is `(e << 6) + (v >> e)` with `e = max(0, floor(log2 v) - 6)`. The first 1,856 buckets are
+//! those of fio's `stat.h` (29 groups of 64), so fio's tables of bins can be produced without loss.
+//! The buckets here continue to 2^46 ns (19.5 hours), and the last one counts everything slower.
+//! Minimum, maximum, sum, and sum of squares are kept exactly beside the buckets, and no percentile
+//! is reported above the true maximum.
 
 mod bucket_arithmetic;
 mod buckets;

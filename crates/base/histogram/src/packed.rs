@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A gap is the number of empty buckets before the next non-empty one; `length` is the length of
-//! all pairs in bytes. Reading checks that buckets exist, that counts are not 0, and that minimum
-//! and maximum lie in the first and last bucket.
+//! all pairs in bytes. A reader checks that buckets exist, that counts are not 0, and that minimum
+//! and maximum are in the first and last bucket.
 
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
@@ -18,7 +18,8 @@ use crate::sparse::check_sums;
 use crate::varint::{put_varint, take_varint};
 use crate::{BUCKETS, LONGEST_DIFFERENCE, SparseHistogram, bucket_of};
 
-/// The largest number of values in one difference: the sum of many differences cannot overflow.
+/// The largest number of values in one difference, so that the sum of many differences cannot
+/// overflow.
 const MOST_VALUES: u64 = 1 << 48;
 
 /// What was added to a histogram in one interval: exact moments and delta-coded buckets.

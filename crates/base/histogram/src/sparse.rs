@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BUCKETS, bucket_middle, bucket_of};
 
-/// The largest number of values accepted in one histogram: the sum of many histograms cannot
-/// overflow.
+/// The largest number of values accepted in one histogram, so that the sum of many histograms
+/// cannot overflow.
 pub(crate) const MOST_VALUES: u64 = 1 << 53;
 
-/// The non-empty buckets and the exact moments of a [`crate::Histogram`]. Reading checks that its
+/// The non-empty buckets and the exact moments of a [`crate::Histogram`]. A reader checks that its
 /// parts agree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
@@ -48,7 +48,7 @@ impl TryFrom<Fields> for SparseHistogram {
     }
 }
 
-/// Checks that `buckets` exist, ascend and are not empty. Returns the number of values.
+/// Checks that `buckets` exist, ascend, and are not empty. Returns the number of values.
 ///
 /// # Errors
 /// What is wrong with them.
@@ -68,7 +68,7 @@ pub fn check_buckets(buckets: &[(u32, u64)]) -> Result<u64, &'static str> {
     Ok(values)
 }
 
-/// Whether this number of values between these extremes can have these sums.
+/// Checks that this number of values between these extremes can have these sums.
 pub(crate) fn check_sums(count: u64, extremes: (u64, u64), sums: (u128, f64)) -> Result<(), &'static str> {
     let [least, most] = [extremes.0, extremes.1].map(|extreme| u128::from(extreme) * u128::from(count));
     if !(least..=most).contains(&sums.0) {
@@ -82,7 +82,7 @@ pub(crate) fn check_sums(count: u64, extremes: (u64, u64), sums: (u128, f64)) ->
 
 impl SparseHistogram {
     fn check(&self) -> Result<(), &'static str> {
-        // Moments without buckets are allowed: some files leave the buckets out to be smaller.
+        // Moments without buckets are allowed: some files omit the buckets to be smaller.
         if check_buckets(&self.buckets)? != self.count && !self.buckets.is_empty() || self.count > MOST_VALUES {
             return Err("the buckets of a histogram do not add up to its count");
         }
@@ -121,8 +121,8 @@ impl SparseHistogram {
         (spread.max(0.0) / (count - 1.0)).sqrt()
     }
 
-    /// The `percent`-th percentile by nearest rank: middle of the bucket that holds it, kept within
-    /// the true minimum and maximum. 0 when empty.
+    /// The `percent`-th percentile by nearest rank: the middle of the bucket that contains it,
+    /// limited to the true minimum and maximum. 0 if empty.
     pub fn percentile(&self, percent: f64) -> u64 {
         let rank = ((percent / 100.0 * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0_u64;
@@ -135,7 +135,7 @@ impl SparseHistogram {
         self.max
     }
 
-    /// Adds everything `other` counted.
+    /// Adds everything that `other` has counted.
     pub fn merge(&mut self, other: &SparseHistogram) {
         if other.count == 0 {
             return;

@@ -1,7 +1,7 @@
-//! Numbers as LEB128 varints: seven bits a byte, lowest first.
+//! Numbers as LEB128 varints: seven bits per byte, lowest first.
 
-/// Appends `number` as a LEB128 varint: seven bits a byte, lowest first, the eighth bit says that
-/// more follow.
+/// Appends `number` as a LEB128 varint: seven bits per byte, lowest first. The eighth bit says that
+/// more bytes follow.
 #[inline]
 pub fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -11,8 +11,8 @@ pub fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Reads a varint from the front of `bytes`; `None` if it is cut off, longer than 64 bits or not in
-/// its shortest form.
+/// Reads a varint from the front of `bytes`; `None` if it is cut off, longer than 64 bits, or not
+/// in its shortest form.
 pub fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {

@@ -1,5 +1,5 @@
-//! Differences of a running histogram add up to the whole, whenever they are taken and whatever was
-//! added.
+//! Differences of a running histogram add up to the whole, whenever they are taken and whatever
+//! values were added.
 
 use iolab_histogram::{Baseline, Histogram, PackedHistogram, SparseHistogram};
 use proptest::prelude::*;

@@ -1,8 +1,9 @@
 //! The histogram against two oracles: the sorted values themselves, and HdrHistogram at three
 //! significant digits.
 //!
-//! Streams are recorded latencies of real engines, and adversarial ones: values on and beside every
-//! bucket's edge, constants, two points, heavy tails to hours, the extremes of `u64`.
+//! The streams are recorded latencies of real engines, and adversarial ones: values at the limits
+//! of every bucket and beside them, constants, two values, heavy tails up to hours, the extremes of
+//! `u64`.
 
 use hdrhistogram::Histogram as Hdr;
 use iolab_histogram::{BUCKETS, Histogram, SparseHistogram, bucket_low};
@@ -10,11 +11,11 @@ use iolab_random::SplitMix64;
 use proptest::prelude::*;
 
 const HOUR: u64 = 3_600_000_000_000;
-/// Past this, everything falls into the last bucket: 2^46 ns, 19.5 hours.
+/// From here on, everything is counted in the last bucket: 2^46 ns, 19.5 hours.
 const RANGE: u64 = 1 << 46;
 const PERCENTILES: [f64; 14] = [0.0, 0.1, 1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
 
-/// Latencies of 4 KiB reads: from memory, from a disk, from a disk with a deep queue.
+/// Latencies of reads of 4 KiB: from memory, from a disk, and from a disk with a deep queue.
 const RECORDED: &str = include_str!("recorded.txt");
 
 fn histogram_of(values: &[u64]) -> SparseHistogram {
@@ -28,7 +29,7 @@ fn allowed(truth: u64) -> u64 {
     if truth < 128 { 0 } else { truth / 128 }
 }
 
-/// Every percentile is within the allowed error of the sorted values' own, minimum, maximum and
+/// Every percentile is within the allowed error of that of the sorted values; minimum, maximum, and
 /// mean are exact.
 fn check_against_values(what: &str, values: &[u64]) {
     let sparse = histogram_of(values);
@@ -144,7 +145,7 @@ fn merged(one: &SparseHistogram, other: &SparseHistogram) -> SparseHistogram {
     sum
 }
 
-/// Values of every magnitude, edges of buckets more often than by chance.
+/// Values of every magnitude, with limits of buckets more often than by chance.
 fn latency() -> impl Strategy<Value = u64> {
     prop_oneof![
         0..RANGE,

@@ -1,10 +1,10 @@
 //! Mapped files that another program may shorten: an access to a missing page becomes an error.
 //!
 //! The kernel answers such an access with SIGBUS (mmap(2)), which ends a process. A device that
-//! cannot read a page and a full file system cause it, too. Checking the size of the file before
-//! each access would not help, because it may change in between. So a signal handler maps an empty
-//! page in place of the missing one and counts the fault. The access continues with meaningless
-//! bytes, and the caller checks the count afterwards:
+//! cannot read a page and a full file system cause it as well. Checking the size of the file before
+//! each access would not help, because the size may change in between. Therefore, a signal handler
+//! maps an empty page in place of the missing one and counts the fault. The access continues with
+//! meaningless bytes, and the caller checks the count afterwards:
 //!
 //! ```text
 //! run: is the mapping whole? ── access ── has anything been noted since? ── no ─▶ done
@@ -13,8 +13,8 @@
 //!          └─ map the file again ◀────────────┘   at most a few times, then the bytes are lost
 //! ```
 //!
-//! After its first fault, a mapping is checked before each access: bytes beyond the end of its file
-//! are not touched. Every other SIGBUS of the process has its usual effect.
+//! After its first fault, a mapping is checked before each access, and bytes beyond the end of its
+//! file are not touched. Every other SIGBUS of the process has its usual effect.
 //!
 //! Unsafe because it handles a signal and maps pages at addresses of other mappings.
 
@@ -25,11 +25,11 @@ use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use libc::{c_int, c_void, siginfo_t};
 
-/// How often an access is tried while pages keep going missing.
+/// How many times an access is tried while pages are missing.
 const ATTEMPTS: usize = 3;
 const PAGE: usize = 4096;
 
-/// The bytes are gone: the file was shortened, its device cannot read them, or there is no space
+/// The bytes are lost: the file was shortened, its device cannot read them, or there is no space
 /// for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost;
@@ -46,7 +46,7 @@ impl std::error::Error for Lost {}
 struct Place {
     start: AtomicUsize,
     end: AtomicUsize,
-    /// Faults whose handling has begun, and has ended.
+    /// The number of faults whose handling has begun, and of those whose handling has ended.
     begun: AtomicU64,
     done: AtomicU64,
     is_taken: AtomicBool,
@@ -59,7 +59,7 @@ static HANDLER: Once = Once::new();
 static EARLIER: OnceLock<libc::sigaction> = OnceLock::new();
 
 fn places() -> impl Iterator<Item = &'static Place> {
-    // SAFETY: null, or a place that was leaked.
+    // SAFETY: the pointer is null, or to a place that was leaked.
     let first = unsafe { PLACES.load(Ordering::Acquire).as_ref() };
     std::iter::successors(first, |place| place.next)
 }
@@ -73,16 +73,16 @@ pub struct FaultWatch {
     protection: c_int,
     file: RawFd,
     offset: i64,
-    /// Faults after which the file was mapped again; equal to all faults while the mapping is
-    /// intact.
+    /// The number of faults after which the file was mapped again. It equals the number of all
+    /// faults while the mapping is intact.
     mended: AtomicU64,
     mending: Mutex<()>,
 }
 
-// SAFETY: addresses and numbers; the kernel acts at these addresses, and the thread does not
-// matter.
+// SAFETY: these are addresses and numbers; the kernel acts at these addresses, and the thread does
+// not matter.
 unsafe impl Send for FaultWatch {}
-// SAFETY: as above; what changes are atomics, and mapping again is done under a lock.
+// SAFETY: as above; only atomics change, and mapping again is done under a lock.
 unsafe impl Sync for FaultWatch {}
 
 impl std::fmt::Debug for Place {
@@ -92,11 +92,11 @@ impl std::fmt::Debug for Place {
 }
 
 impl FaultWatch {
-    /// Watches `bytes` from `base`, a shared mapping of `file` from `offset` with `protection`.
+    /// Watches the `bytes` from `base`, a shared mapping of `file` from `offset` with `protection`.
     ///
     /// # Safety
     /// The mapping and the descriptor exist until the watch is dropped, and no Rust reference into
-    /// the mapping does.
+    /// the mapping exists.
     pub unsafe fn new(base: NonNull<u8>, bytes: usize, protection: c_int, file: RawFd, offset: i64) -> FaultWatch {
         HANDLER.call_once(install);
         let place = take_place();
@@ -108,12 +108,12 @@ impl FaultWatch {
         FaultWatch { place, base, bytes, protection, file, offset, mended, mending }
     }
 
-    /// Calls `access`, possibly several times. It must touch nothing of the mapping but `bytes`
+    /// Calls `access`, possibly several times. It must touch nothing of the mapping except `bytes`
     /// from `offset`.
     ///
     /// # Errors
-    /// A part of these bytes is missing. Then the bytes that `access` has read are meaningless, and
-    /// those that it wrote are lost.
+    /// Some of these bytes are missing. In this case, the bytes that `access` has read are
+    /// meaningless, and those that it wrote are lost.
     #[inline]
     pub fn run<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
         let before = self.place.begun.load(Ordering::Acquire);
@@ -138,8 +138,8 @@ impl FaultWatch {
                 return Ok(answer);
             }
         }
-        // The empty pages of the last attempt must go: others would take them for the content of
-        // the file.
+        // The empty pages of the last attempt must be removed; others would take them for the
+        // content of the file.
         let _ = self.mend();
         Err(Lost)
     }
@@ -147,7 +147,7 @@ impl FaultWatch {
     /// Whether the file contains these bytes, or has no meaningful size.
     fn reaches(&self, offset: usize, bytes: usize) -> bool {
         let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-        // SAFETY: fstat fills the structure it is given.
+        // SAFETY: fstat fills the structure that is passed to it.
         if unsafe { libc::fstat(self.file, status.as_mut_ptr()) } != 0 {
             return false;
         }
@@ -157,7 +157,7 @@ impl FaultWatch {
         status.st_mode & libc::S_IFMT != libc::S_IFREG || end <= i128::from(status.st_size)
     }
 
-    /// Maps the file again where pages were replaced. Returns the number of faults up to then.
+    /// Maps the file again if pages were replaced. Returns the number of faults so far.
     fn mend(&self) -> Result<u64, Lost> {
         let _alone = self.mending.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -165,14 +165,14 @@ impl FaultWatch {
             if begun == self.mended.load(Ordering::Acquire) {
                 return Ok(begun);
             }
-            // A running handler replaces a page soon: it needs the time of one system call.
+            // A running handler will soon replace a page; it needs the time of one system call.
             if self.place.done.load(Ordering::Acquire) != begun {
                 std::thread::yield_now();
                 continue;
             }
             let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED;
-            // SAFETY: the range is the mapping that `new` was promised, and the same bytes of the
-            // same file take its place.
+            // SAFETY: the range is the mapping whose validity the caller of `new` guarantees, and
+            // it is replaced by the same bytes of the same file.
             let mapped = unsafe {
                 libc::mmap(self.base.as_ptr().cast(), self.bytes, self.protection, flags, self.file, self.offset)
             };
@@ -208,23 +208,23 @@ fn take_place() -> &'static Place {
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
             is_taken: AtomicBool::new(true),
-            // SAFETY: null, or a place that was leaked.
+            // SAFETY: the pointer is null, or to a place that was leaked.
             next: unsafe { first.as_ref() },
         }));
         let mine: *mut Place = place;
         if PLACES.compare_exchange(first, mine, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            // SAFETY: leaked just now; from here on only shared.
+            // SAFETY: it was leaked just now, and is only shared from here on.
             return unsafe { &*mine };
         }
-        // SAFETY: nobody has seen it.
+        // SAFETY: no other thread has seen it.
         drop(unsafe { Box::from_raw(mine) });
     }
 }
 
 fn install() {
-    // SAFETY: a structure of numbers and a function pointer, for which zero bytes are valid;
-    // sigaction reads and fills structures of ours, and the handler does nothing but what
-    // signal-safety(7) allows, and mmap, a plain system call.
+    // SAFETY: the structure consists of numbers and a function pointer, for which zero bytes are
+    // valid. sigaction reads and fills structures of this function. The handler does only what
+    // signal-safety(7) allows, and mmap, which is a plain system call.
     unsafe {
         let mut wanted: libc::sigaction = std::mem::zeroed();
         let mut earlier: libc::sigaction = std::mem::zeroed();
@@ -233,7 +233,7 @@ fn install() {
         wanted.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigemptyset(&raw mut wanted.sa_mask);
         if libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut earlier) == 0 {
-            // Set once, here.
+            // It is set once, here.
             let _ = EARLIER.set(earlier);
         }
         libc::sigaction(libc::SIGBUS, &raw const wanted, null_mut());
@@ -241,7 +241,7 @@ fn install() {
 }
 
 extern "C" fn on_fault(signal: c_int, information: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel hands over a structure that is valid during the call (sigaction(2)).
+    // SAFETY: the kernel passes a structure that is valid during the call (sigaction(2)).
     let address = unsafe { (*information).si_addr() } as usize;
     let within =
         |place: &&Place| (place.start.load(Ordering::Acquire)..place.end.load(Ordering::Acquire)).contains(&address);
@@ -255,12 +255,12 @@ extern "C" fn on_fault(signal: c_int, information: *mut siginfo_t, context: *mut
     pass_on(signal, information, context);
 }
 
-/// Puts an empty page at an address within a watched mapping.
+/// Maps an empty page at an address within a watched mapping.
 fn replace(page: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: errno belongs to whatever was interrupted, so it is put back. The page belongs to a
-    // watched mapping, into which no reference exists, and a page of zeroes is as good as any other
+    // SAFETY: errno belongs to the interrupted code, so it is restored. The page belongs to a
+    // watched mapping, into which no reference exists. A page of zeroes is as good as any other
     // content that its peer could have left.
     unsafe {
         let errno = libc::__errno_location();
@@ -275,8 +275,8 @@ fn replace(page: usize) -> bool {
 fn pass_on(signal: c_int, information: *mut siginfo_t, context: *mut c_void) {
     let earlier = EARLIER.get().map_or(libc::SIG_DFL, |earlier| earlier.sa_sigaction);
     let takes_information = EARLIER.get().is_some_and(|earlier| earlier.sa_flags & libc::SA_SIGINFO != 0);
-    // SAFETY: an earlier handler is called as the kernel would call it; the default is put back,
-    // and the access that faulted then faults again when this returns.
+    // SAFETY: an earlier handler is called as the kernel would call it. Otherwise the default is
+    // restored, and the access that faulted faults again when this returns.
     unsafe {
         if earlier == libc::SIG_DFL || earlier == libc::SIG_IGN {
             libc::signal(signal, libc::SIG_DFL);

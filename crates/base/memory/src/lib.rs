@@ -1,7 +1,7 @@
-//! Memory the kernel or a device works on: aligned slot pools, bytes shared with a device, pages
-//! shared between processes.
+//! Memory that the kernel or a device works on: aligned pools of slots, bytes shared with a device,
+//! pages shared between processes.
 //!
-//! Unsafe island: it maps memory and hands out raw pointers, because the kernel writes to buffers
+//! Unsafe island: it maps memory and returns raw pointers, because the kernel writes to buffers
 //! while no Rust reference to them exists. It also turns the loss of a mapped page into an error.
 //! It does not interpret the bytes.
 #![allow(unsafe_code, reason = "island: mmap, raw slot pointers, and SIGBUS of mapped files")]

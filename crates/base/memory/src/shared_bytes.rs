@@ -1,14 +1,14 @@
 //! Bytes that two parties read and write at the same time: a host and a device, or two processes.
 //!
-//! A [`SharedBytes`] is a window into one mapping and keeps that mapping alive; cloning it and
-//! narrowing it are cheap. Nobody ever holds a Rust reference into the mapping. Words are moved by
-//! atomic loads and stores, longer pieces by plain copies: a peer that writes during a copy makes
-//! the copied bytes arbitrary, but never the program unsound, because the memory holds nothing but
-//! plain bytes. The memory orderings of the words give the order between the parties (a doorbell is
-//! stored with `Release`, a phase bit is loaded with `Acquire`).
+//! A [`SharedBytes`] is a window into one mapping and keeps that mapping alive; cloning and
+//! narrowing it are cheap. No Rust reference into the mapping ever exists. Words are moved by
+//! atomic loads and stores, and longer pieces by plain copies. A peer that writes during a copy
+//! makes the copied bytes arbitrary, but never the program unsound, because the memory contains
+//! only plain bytes. The memory orderings of the words give the order between the parties (a
+//! doorbell is stored with `Release`, a phase bit is loaded with `Acquire`).
 //!
-//! Every access is checked against the window and panics outside it, as indexing a slice does.
-//! Check an offset that comes from a peer first, with [`SharedBytes::window`].
+//! Every access is checked against the window and panics outside it, like indexing a slice. If an
+//! offset comes from a peer, check it first with [`SharedBytes::window`].
 //!
 //! Unsafe because it maps memory and copies through raw pointers.
 
@@ -32,9 +32,9 @@ pub use word::SharedWord;
 /// What a mapping may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MappingAccess {
-    /// Only read; a write is refused by the caller's own check, and by the processor after that.
+    /// Reading only. The caller's own check refuses a write, and after that the processor does.
     Read,
-    /// Read and written.
+    /// Reading and writing.
     ReadWrite,
 }
 
@@ -53,17 +53,18 @@ pub struct SharedBytes {
     mapping: Arc<Mapping>,
     start: NonNull<u8>,
     bytes: usize,
-    /// Equal to `bytes` if they may be written, otherwise 0, so that a write, too, needs one
+    /// Equal to `bytes` if they may be written, otherwise 0, so that a write, too, needs only one
     /// comparison.
     writable_bytes: usize,
 }
 
-/// One mapping, unmapped with its last window.
+/// One mapping, which is unmapped with its last window.
 struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
     access: MappingAccess,
-    /// Whether the last window unmaps it; otherwise its owner does, after the last window is gone.
+    /// Whether the last window unmaps it. Otherwise its owner does so after the last window is
+    /// gone.
     owned: bool,
     /// The mapped file and the offset in it, if another process could map it too.
     file: Option<(OwnedFd, u64)>,
@@ -71,26 +72,27 @@ struct Mapping {
     watch: Option<FaultWatch>,
 }
 
-// SAFETY: a mapping is addresses and a descriptor; who unmaps it does not matter.
+// SAFETY: a mapping consists of addresses and a descriptor; it does not matter which thread unmaps
+// it.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; nothing in it changes.
 unsafe impl Sync for Mapping {}
-// SAFETY: the window is an address that stays mapped as long as it lives; all access goes through
-// atomics and copies, for which the thread does not matter.
+// SAFETY: the window is an address that stays mapped as long as the window lives. All access is
+// through atomics and copies, for which the thread does not matter.
 unsafe impl Send for SharedBytes {}
 // SAFETY: as above; there is no state besides the shared bytes.
 unsafe impl Sync for SharedBytes {}
 
 impl SharedBytes {
-    /// Zeroed pages of this process, which the kernel allocates when they are first touched. Not
-    /// shareable.
+    /// Maps zeroed pages of this process, which the kernel allocates when they are first touched.
+    /// They cannot be shared.
     pub fn anonymous(bytes: usize) -> io::Result<SharedBytes> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | pages::UNRESERVED;
         Mapping::make(bytes, flags, MappingAccess::ReadWrite, None)
     }
 
-    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map once they have its
-    /// descriptor. It is sealed, so that nobody can change its size ([`is_sealed`]).
+    /// Maps zeroed pages in a `memfd_create(2)` file, which other processes can map once they have
+    /// its descriptor. It is sealed, so that nobody can change its size ([`is_sealed`]).
     pub fn memfd(name: &str, bytes: usize) -> io::Result<SharedBytes> {
         #[cfg(miri)] // has one process, and no such files
         return SharedBytes::anonymous(bytes);
@@ -100,7 +102,7 @@ impl SharedBytes {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a descriptor just made, owned by nobody else.
+        // SAFETY: the descriptor was just made and has no other owner.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         std::fs::File::from(file.try_clone()?).set_len(bytes as u64)?;
         let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
@@ -111,20 +113,20 @@ impl SharedBytes {
         SharedBytes::of_file(file, 0, bytes, MappingAccess::ReadWrite)
     }
 
-    /// `bytes` of a file or device from `offset`, which is a multiple of the page size.
+    /// Maps `bytes` of a file or device from `offset`, which must be a multiple of the page size.
     pub fn of_file(file: OwnedFd, offset: u64, bytes: usize, access: MappingAccess) -> io::Result<SharedBytes> {
         Mapping::make(bytes, libc::MAP_SHARED | pages::UNRESERVED, access, Some((file, offset)))
     }
 
-    /// Like [`SharedBytes::of_file`], for a file that others may shorten, or whose device may fail:
-    /// access its bytes within [`SharedBytes::watched`].
+    /// Like [`SharedBytes::of_file`], for a file that others may shorten, or whose device may fail.
+    /// Access its bytes within [`SharedBytes::watched`].
     pub fn of_watched_file(file: OwnedFd, offset: u64, bytes: usize, access: MappingAccess) -> io::Result<SharedBytes> {
         let mut shared = SharedBytes::of_file(file, offset, bytes, access)?;
         if let Some(mapping) = Arc::get_mut(&mut shared.mapping)
             && let Some((file, offset)) = &mapping.file
         {
-            // SAFETY: the mapping was just made of this descriptor; both live as long as the watch,
-            // which is dropped before them, and nobody makes references into it.
+            // SAFETY: the mapping was just made from this descriptor. Both live as long as the
+            // watch, which is dropped before them, and nobody makes references into the mapping.
             let watch = unsafe {
                 FaultWatch::new(
                     mapping.base,
@@ -139,7 +141,8 @@ impl SharedBytes {
         Ok(shared)
     }
 
-    /// `bytes` from `offset` of a file that another process has sent; the descriptor is not kept.
+    /// Maps `bytes` from `offset` of a file that another process has sent. The descriptor is not
+    /// kept.
     ///
     /// # Errors
     /// The sender could shorten the file ([`is_sealed`]), the file is too small, or mmap(2) fails.
@@ -152,11 +155,11 @@ impl SharedBytes {
         Ok(shared)
     }
 
-    /// Does `access`, which touches nothing of this mapping but `bytes` from `offset`, and may be
-    /// done several times.
+    /// Calls `access`, possibly several times. It must touch nothing of this mapping except `bytes`
+    /// from `offset`.
     ///
     /// # Errors
-    /// Only for [`SharedBytes::of_watched_file`]: a part of these bytes is gone.
+    /// Some of these bytes are lost. This happens only for [`SharedBytes::of_watched_file`].
     #[inline]
     pub fn watched<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
         match &self.mapping.watch {
@@ -168,7 +171,7 @@ impl SharedBytes {
         }
     }
 
-    /// A window on memory that its owner maps and unmaps, backed by `file` if it is shareable.
+    /// A window into memory that its owner maps and unmaps, backed by `file` if it can be shared.
     ///
     /// # Safety
     /// `bytes` from `base` are mapped for reading and writing until the last clone of the window is
@@ -180,7 +183,7 @@ impl SharedBytes {
         SharedBytes { mapping: Arc::new(mapping), start: base, bytes, writable_bytes: bytes }
     }
 
-    /// Bytes in this window.
+    /// The number of bytes in this window.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes
@@ -192,7 +195,7 @@ impl SharedBytes {
         self.bytes == 0
     }
 
-    /// Whether its bytes may go away, so that they are to be accessed within
+    /// Whether its bytes may be lost, so that they must be accessed within
     /// [`SharedBytes::watched`].
     #[inline]
     pub fn is_watched(&self) -> bool {
@@ -216,15 +219,15 @@ impl SharedBytes {
         Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes, writable_bytes })
     }
 
-    /// The address of the first byte, for calls that hand the window to the kernel. Valid while a
-    /// window lives.
+    /// The address of the first byte, for calls that pass the window to the kernel. It is valid
+    /// while a window lives.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
     /// The file behind the window, if there is one, and the offset of the window's first byte in
-    /// it: what another process needs to map the same bytes.
+    /// it. Another process needs both to map the same bytes.
     pub fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
         let (file, offset) = self.mapping.file.as_ref()?;
         let within = self.start.as_ptr() as usize - self.mapping.base.as_ptr() as usize;
@@ -234,29 +237,29 @@ impl SharedBytes {
     /// The 32-bit word at `offset`, to be loaded only.
     #[inline(always)]
     fn word_u32(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: in the mapping, which lives as long as this window, aligned, and used through
-        // atomics while it is shared.
+        // SAFETY: the word is in the mapping, which lives as long as this window. It is aligned,
+        // and accessed through atomics while it is shared.
         unsafe { AtomicU32::from_ptr(self.at(offset, 4, 4).cast()) }
     }
 
     /// The 32-bit word at `offset`, to be stored too.
     #[inline(always)]
     fn word_u32_mut(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: as in word_u32, and writable.
+        // SAFETY: as in word_u32, and it is writable.
         unsafe { AtomicU32::from_ptr(self.at_mut(offset, 4, 4).cast()) }
     }
 
     /// The `N` 64-bit words from `offset`, to be loaded only.
     #[inline(always)]
     fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
-        // SAFETY: as in word_u32, for all N words, which lie side by side.
+        // SAFETY: as in word_u32, for all N words, which are adjacent.
         unsafe { &*self.at(offset, N * 8, 8).cast::<[AtomicU64; N]>() }
     }
 
     /// The `N` 64-bit words from `offset`, to be stored too.
     #[inline(always)]
     fn words_mut<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
-        // SAFETY: as in words, and writable.
+        // SAFETY: as in words, and they are writable.
         unsafe { &*self.at_mut(offset, N * 8, 8).cast::<[AtomicU64; N]>() }
     }
 
@@ -264,9 +267,9 @@ impl SharedBytes {
     #[inline]
     pub fn read(&self, offset: usize, to: &mut [u8]) {
         let from = self.at(offset, to.len(), 1);
-        // SAFETY: the source lies in the mapping, the target is exclusive memory that cannot
-        // overlap it, because no reference into the mapping exists. A peer may write meanwhile: see
-        // the head of this file.
+        // SAFETY: the source is in the mapping. The target is exclusive memory that cannot overlap
+        // it, because no reference into the mapping exists. A peer may write meanwhile: see the
+        // head of this file.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
     }
 
@@ -274,7 +277,7 @@ impl SharedBytes {
     #[inline]
     pub fn write(&self, offset: usize, from: &[u8]) {
         let to = self.at_mut(offset, from.len(), 1);
-        // SAFETY: as in read, the other way round.
+        // SAFETY: as in read, in the other direction.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
     }
 
@@ -284,7 +287,7 @@ impl SharedBytes {
     pub fn copy_to(&self, offset: usize, to: &SharedBytes, to_offset: usize, bytes: usize) {
         let from = self.at(offset, bytes, 1);
         let target = to.at_mut(to_offset, bytes, 1);
-        // SAFETY: both ranges lie in their mappings; `copy` allows them to overlap.
+        // SAFETY: both ranges are in their mappings; `copy` allows them to overlap.
         unsafe { std::ptr::copy(from, target, bytes) };
     }
 
@@ -292,7 +295,7 @@ impl SharedBytes {
     #[inline]
     pub fn fill(&self, offset: usize, bytes: usize, value: u8) {
         let at = self.at_mut(offset, bytes, 1);
-        // SAFETY: the range lies in the mapping.
+        // SAFETY: the range is in the mapping.
         unsafe { std::ptr::write_bytes(at, value, bytes) };
     }
 
@@ -306,12 +309,13 @@ impl SharedBytes {
         self.within(self.writable_bytes, offset, bytes, align)
     }
 
-    /// The address of `bytes` at `offset`, which end within the first `limit` bytes of the window.
+    /// The address of `bytes` at `offset`, which must end within the first `limit` bytes of the
+    /// window.
     #[inline(always)]
     fn within(&self, limit: usize, offset: usize, bytes: usize, align: usize) -> *mut u8 {
         let at = self.start.as_ptr().wrapping_add(offset);
-        // The last offset at which that number of bytes fits: one comparison, without an addition
-        // that could overflow.
+        // The last offset at which this number of bytes fits. This takes one comparison, and no
+        // addition that could overflow.
         match limit.checked_sub(bytes) {
             Some(last) if offset <= last => {}
             _ => self.refuse(offset, bytes, limit),
@@ -322,8 +326,8 @@ impl SharedBytes {
         at
     }
 
-    /// In a function of its own, with arguments by value, so that a valid access pays nothing for
-    /// it.
+    /// This is a separate function with arguments by value, so that it costs a valid access
+    /// nothing.
     #[cold]
     #[inline(never)]
     fn refuse(&self, offset: usize, bytes: usize, limit: usize) -> ! {
@@ -349,7 +353,7 @@ impl Mapping {
         let protection = access.protection();
         let (fd, offset) = file.as_ref().map_or((-1, 0), |(fd, offset)| (fd.as_raw_fd(), *offset));
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new mapping at an address that the kernel chooses touches nothing that exists.
         let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes.max(1), protection, flags, fd, offset) };
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -363,11 +367,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // Before unmapping: afterwards, another mapping may have these addresses.
+        // The watch ends before unmapping, because another mapping may have these addresses
+        // afterwards.
         self.watch = None;
         if self.owned {
-            // SAFETY: base and length are those of the mapping made in `make`, unmapped once, with
-            // the last window.
+            // SAFETY: base and length are those of the mapping made in `make`, which is unmapped
+            // once, with the last window.
             unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
         }
     }

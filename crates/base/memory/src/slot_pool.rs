@@ -1,7 +1,6 @@
 //! A pool of equal, page-aligned slots, one for each operation that may be in flight.
 //!
-//! Unsafe because it maps memory itself and hands out pointers into it that the kernel writes
-//! through.
+//! Unsafe because it maps memory and returns pointers into it, through which the kernel writes.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -28,7 +27,7 @@ pub enum Backing {
     Memfd,
     /// A mapping of this file, private or shared.
     File {
-        /// The file mapped, open for reading and writing; it gets the size of the pool.
+        /// The mapped file, open for reading and writing; it gets the size of the pool.
         file: std::sync::Arc<std::fs::File>,
         /// `MAP_SHARED` instead of `MAP_PRIVATE`.
         shared: bool,
@@ -38,26 +37,26 @@ pub enum Backing {
 /// Why a pool could not be made.
 #[derive(Debug)]
 pub struct PoolError {
-    /// What was tried.
+    /// The operation that failed.
     pub message: String,
     /// The kernel's answer.
     pub source: io::Error,
 }
 
-/// Owns the slots' memory.
+/// Owns the memory of the slots.
 #[derive(Debug)]
 pub struct SlotPool {
     base: NonNull<u8>,
     mapped_bytes: usize,
     view: PoolView,
-    /// The memfd behind the pool, if it was asked for; the view refers to it.
+    /// The memfd behind the pool, if it was requested; the view refers to it.
     _memfd: Option<OwnedFd>,
 }
 
-// SAFETY: the mapping belongs to this value alone and may be used from whichever thread owns it.
+// SAFETY: the mapping belongs to this value alone and may be used from any thread that owns it.
 unsafe impl Send for SlotPool {}
 
-/// Where the slots are: copied into lanes, valid as long as the pool lives.
+/// The location of the slots. It is copied into lanes, and is valid as long as the pool lives.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolView {
     first: NonNull<u8>,
@@ -69,7 +68,8 @@ pub struct PoolView {
     memfd: Option<RawFd>,
 }
 
-// SAFETY: a view is an address and sizes; what is done with the address is each user's own proof.
+// SAFETY: a view consists of an address and sizes; each user of the address must prove its own use
+// safe.
 unsafe impl Send for PoolView {}
 
 impl PoolView {
@@ -84,14 +84,15 @@ impl PoolView {
         memfd: None,
     };
 
-    /// The whole pool as memory that a device can be given, shareable with other processes if the
-    /// pool was made with [`Backing::Memfd`]. Slot `n` lies at [`PoolView::slot_offset`] in it.
+    /// The whole pool as memory for a device. Other processes can share it if the pool was made
+    /// with [`Backing::Memfd`]. Slot `n` is at [`PoolView::slot_offset`] in it.
     ///
     /// # Safety
-    /// The pool must outlive the last clone of the answer, as it outlives the lane it was lent to.
+    /// The pool must outlive the last clone of the result, as it outlives the lane to which it was
+    /// lent.
     ///
     /// # Errors
-    /// When the memfd's descriptor cannot be duplicated.
+    /// The memfd's descriptor cannot be duplicated.
     pub unsafe fn shared(&self) -> io::Result<SharedBytes> {
         let memfd = match self.memfd {
             // SAFETY: the pool, which is alive, owns the descriptor.
@@ -99,12 +100,12 @@ impl PoolView {
             None => None,
         };
         // SAFETY: the pool's mapping is readable and writable, and outlives the window by this
-        // function's contract; slots are the lane's, and without references, while a device works
-        // on them.
+        // function's contract. While a device works on slots, they belong to the lane and no
+        // references to them exist.
         Ok(unsafe { SharedBytes::borrowed(self.base, self.mapped_bytes, memfd) })
     }
 
-    /// Where `slot` starts in the memory that [`PoolView::shared`] gives, bytes.
+    /// The offset of `slot` in the memory that [`PoolView::shared`] returns, bytes.
     #[inline]
     pub fn slot_offset(&self, slot: usize) -> usize {
         self.slot_ptr(slot) as usize - self.base.as_ptr() as usize
@@ -116,12 +117,13 @@ impl PoolView {
     #[inline]
     pub fn slot_ptr(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
-        // In range: the mapping holds `slots` strides (wrapping_add needs no further proof).
+        // The address is in range: the mapping holds `slots` strides. wrapping_add needs no further
+        // proof.
         self.first.as_ptr().wrapping_add(slot * self.stride_bytes)
     }
 
-    /// Address of the byte `offset` of `slot`, if `length` bytes from there lie within the slot;
-    /// `None` otherwise.
+    /// Address of the byte `offset` of `slot` if `length` bytes from there are within the slot;
+    /// otherwise `None`.
     ///
     /// The pool must still be alive when the address is used.
     #[inline]
@@ -150,7 +152,7 @@ impl PoolView {
 }
 
 impl SlotPool {
-    /// Maps `slots` slots of `slot_bytes` each, every slot aligned to 4 KiB plus `offset_bytes`
+    /// Maps `slots` slots of `slot_bytes` each. Every slot is aligned to 4 KiB plus `offset_bytes`
     /// (fio's `iomem_align` displaces buffers deliberately; 0 keeps them page-aligned).
     pub fn new(slots: usize, slot_bytes: usize, offset_bytes: usize, backing: &Backing) -> Result<SlotPool, PoolError> {
         const PAGE: usize = 4096;
@@ -183,10 +185,10 @@ impl SlotPool {
     #[inline]
     pub fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
         let start = self.view.slot_ptr(slot);
-        // SAFETY: the slot lies inside the mapping this value owns (slot_ptr checks the index), its
-        // pages are readable and writable, and the exclusive borrow of the pool excludes other safe
-        // users. The kernel writes a slot only between submit and reap, when the loop does not call
-        // this.
+        // SAFETY: the slot is inside the mapping that this value owns (slot_ptr checks the index).
+        // Its pages are readable and writable, and the exclusive borrow of the pool excludes other
+        // safe users. The kernel writes to a slot only between submit and reap, when the loop does
+        // not call this.
         unsafe { std::slice::from_raw_parts_mut(start, self.view.slot_bytes) }
     }
 }
@@ -218,16 +220,16 @@ fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>)
         }
     };
     let fd = file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-    // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+    // SAFETY: a new mapping at an address that the kernel chooses touches nothing that exists.
     let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
     if address == libc::MAP_FAILED {
         return Err(fail(format!("mapping {bytes} bytes of buffers")));
     }
     let base = NonNull::new(address.cast()).ok_or_else(|| fail(format!("mapping {bytes} bytes of buffers")))?;
     if matches!(backing, Backing::Anonymous) && bytes >= TRANSPARENT_HUGE {
-        // The kernel finds, pins and lets go of the pages of each transfer: a huge one at a time is
-        // less work. Only advice: a refusal loses only that saving. SAFETY: the range is the
-        // mapping just made; advice changes no content (madvise(2)).
+        // The kernel finds, pins, and releases the pages of each transfer, which is less work with
+        // huge pages. This is only advice: if the kernel refuses, only that saving is lost. SAFETY:
+        // the range is the mapping just made; advice changes no content (madvise(2)).
         unsafe { libc::madvise(address, bytes, libc::MADV_HUGEPAGE) };
     }
     Ok((base, file))
@@ -235,7 +237,8 @@ fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>)
 
 impl Drop for SlotPool {
     fn drop(&mut self) {
-        // SAFETY: base and length are those of the mapping made in `new`, unmapped once, here.
+        // SAFETY: base and length are those of the mapping made in `new`, which is unmapped once,
+        // here.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped_bytes) };
     }
 }

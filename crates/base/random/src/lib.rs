@@ -1,9 +1,9 @@
-//! Numbers from seeds, the same on every machine: plans and recordings promise that one seed gives
-//! one sequence.
+//! Numbers from seeds, the same on every machine: plans and recordings guarantee that one seed
+//! gives one sequence.
 //!
-//! splitmix64 is the one of Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
-//! (OOPSLA 2014). Not for cryptography, and no source of entropy: another sequence needs another
-//! seed.
+//! splitmix64 is that of Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
+//! (OOPSLA 2014). It is not suitable for cryptography and is no source of entropy: the same seed
+//! always gives the same sequence.
 
 mod mersenne;
 
@@ -31,7 +31,7 @@ pub const fn mix(seed: u64) -> u64 {
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The sequence of a seed; every seed is a good one.
+    /// The sequence of a seed; every seed is suitable.
     pub const fn new(seed: u64) -> SplitMix64 {
         SplitMix64(seed)
     }
@@ -44,13 +44,13 @@ impl SplitMix64 {
         finalize(self.0)
     }
 
-    /// The next number, below `bound` (0 for 0): the high half of the product, without a division.
+    /// The next number below `bound` (0 for 0): the high half of the product, without a division.
     #[inline]
     pub const fn below(&mut self, bound: u64) -> u64 {
         ((self.next() as u128 * bound as u128) >> 64) as u64
     }
 
-    /// The next number, uniform in `(0, 1]`, a multiple of 2^-53: fit for a logarithm.
+    /// The next number, uniform in `(0, 1]`, a multiple of 2^-53, so that its logarithm exists.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 1.0) / (1_u64 << 53) as f64
@@ -68,7 +68,7 @@ impl Lcg {
         Lcg(seed)
     }
 
-    /// The next state; take its high bits.
+    /// The next state; use its high bits.
     #[allow(clippy::should_implement_trait, reason = "it has no end: an iterator would answer with an `Option`")]
     #[inline]
     pub const fn next(&mut self) -> u64 {
@@ -81,7 +81,7 @@ impl Lcg {
 mod tests {
     use super::*;
 
-    /// What other implementations give for seed 1234567.
+    /// What other implementations return for seed 1234567.
     #[test]
     fn splitmix_is_the_one_of_its_authors() {
         let mut random = SplitMix64::new(1_234_567);
@@ -108,7 +108,7 @@ mod tests {
         assert!((0..1000).map(|_| random.unit()).all(|number| number > 0.0 && number <= 1.0));
     }
 
-    /// Two steps of the recurrence, worked out by hand from state 0 and from the state before.
+    /// Two steps of the recurrence, calculated by hand from state 0 and from the resulting state.
     #[test]
     fn the_congruential_generator_has_knuths_constants() {
         let mut random = Lcg::new(0);

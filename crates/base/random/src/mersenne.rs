@@ -1,7 +1,7 @@
-//! The Mersenne twister of 64 bits, `std::mt19937_64` of C++: for the sequences of programs in C++.
+//! The 64-bit Mersenne twister, `std::mt19937_64` of C++, for the sequences of programs in C++.
 //!
 //! Matsumoto and Nishimura, "Mersenne Twister" (ACM TOMACS 8, 1998), with the parameters of the C++
-//! standard, section [rand.predef]: the 10 000th number from the default seed is given there.
+//! standard, section [rand.predef], which gives the 10 000th number from the default seed.
 
 const WORDS: usize = 312;
 const MIDDLE: usize = 156;
@@ -58,7 +58,7 @@ impl Mersenne64 {
 mod tests {
     use super::*;
 
-    /// The standard's own example: the default seed is 5489.
+    /// The example of the standard; the default seed is 5489.
     #[test]
     fn the_ten_thousandth_number_is_the_standards() {
         let mut random = Mersenne64::new(5489);

@@ -1,13 +1,14 @@
-//! The simulation that docs/decisions/0013 chose by: how often methods call equal configurations
-//! different, and a true difference what it is, when trials are noisy in ways that storage has.
+//! The simulation behind the choice in docs/decisions/0013: how often methods call equal
+//! configurations different, and how often they find a true difference, when trials are noisy in
+//! ways that are typical of storage.
 //!
 //! ```sh
 //! cargo run --release -p iolab-statistics --example methods_of_verdicts
 //! ```
 //!
-//! A cell `a / p` says: in `a` % of studies without any difference some pair is called different;
-//! with one configuration better by the true ratio, `p` % of studies call it different from the
-//! first. Without differences, 100 - a is the simultaneous coverage of the intervals, since they
+//! A cell `a / p` says: in `a` % of studies without any difference, some pair is called different;
+//! if one configuration is better by the true ratio, `p` % of studies call it different from the
+//! first. Without differences, 100 - a is the simultaneous coverage of the intervals, because they
 //! move with the effects.
 
 #![allow(clippy::print_stdout, reason = "it is a program that prints a table")]
@@ -23,9 +24,9 @@ use strays::{KINDS, Strays, pairs, study};
 
 const STUDIES: usize = 4000;
 
-/// Which of some pairs differ, from the values of both.
+/// Decides which of some pairs differ, from the values of both.
 type Decide = fn(&[(Vec<f64>, Vec<f64>)]) -> Vec<bool>;
-/// Says which configurations a method calls different: any two, and the first and the last.
+/// Decides which configurations a method calls different: any two, and the first and the last.
 type Says = Box<dyn Fn(&[Vec<f64>]) -> (bool, bool)>;
 
 fn methods(rows: usize, blocks: usize) -> Vec<(String, Says)> {
@@ -74,7 +75,7 @@ fn by_ranks(pairs: &[(Vec<f64>, Vec<f64>)]) -> Vec<bool> {
 }
 
 fn by_student(pairs: &[(Vec<f64>, Vec<f64>)]) -> Vec<bool> {
-    // How many more would decide is not asked.
+    // The number of further repeats is not needed.
     let rules = DecisionRules { zone: 0.0, most_blocks: 0, ..DecisionRules::default() };
     let mut all: Vec<_> =
         pairs.iter().filter_map(|(theirs, ours)| compare(theirs, ours, Better::Higher, &rules)).collect();

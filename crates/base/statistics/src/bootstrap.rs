@@ -2,9 +2,9 @@
 //!
 //! Percentile and BCa limits (Efron, "Better bootstrap confidence intervals", JASA 82, 1987).
 //! Resampling knows no more than the sample: with seven values and a nominal 95 %, these intervals
-//! contain the true value in about nine of ten experiments. For comparing blocks the interval of
-//! the signed-rank test is exact and is used instead; this is for statistics that have no exact
-//! one.
+//! contain the true value in about nine of ten experiments. To compare blocks, the interval of the
+//! signed-rank test is exact and is used instead. Resampling is for statistics that have no exact
+//! interval.
 
 use crate::normal;
 use crate::{Interval, Random, quantile};
@@ -15,13 +15,13 @@ pub struct Bootstrap {
     estimate: f64,
     /// Ascending.
     resampled: Vec<f64>,
-    /// The statistic without each of the values.
+    /// The statistic with each of the values left out.
     left_out: Vec<f64>,
 }
 
 impl Bootstrap {
-    /// Draws `resamples` samples, each of as many items as there are, with replacement. `None`
-    /// without items, or when the statistic of all items is not a number.
+    /// Draws `resamples` samples with replacement, each with as many items as there are. `None` if
+    /// there are no items, or if the statistic of all items is not a number.
     pub fn new<T: Clone>(
         items: &[T],
         statistic: impl Fn(&[T]) -> f64,
@@ -47,7 +47,7 @@ impl Bootstrap {
         Some(Bootstrap::from_values(estimate, resampled, left_out))
     }
 
-    /// Made from values that were resampled elsewhere: the statistic, its resampled values, and its
+    /// Uses values that were resampled elsewhere: the statistic, its resampled values, and its
     /// values with each item left out once.
     pub fn from_values(estimate: f64, mut resampled: Vec<f64>, left_out: Vec<f64>) -> Bootstrap {
         resampled.retain(|value| !value.is_nan());
@@ -70,8 +70,8 @@ impl Bootstrap {
         let bias = normal::quantile((less + not_more) / (2.0 * count));
         let acceleration = self.acceleration();
         if !bias.is_finite() || !acceleration.is_finite() {
-            // All resampled values are on one side, or leaving one out changes nothing: there is
-            // nothing to correct by.
+            // All resampled values are on one side, or leaving one out changes nothing, so there is
+            // nothing to correct with.
             return self.percentile_interval(confidence);
         }
         let corrected = |share: f64| {
@@ -82,7 +82,7 @@ impl Bootstrap {
         self.between(corrected(tail), corrected(1.0 - tail), confidence)
     }
 
-    /// Skewness of the jackknife values over six times their spread.
+    /// The skewness of the jackknife values divided by six times their spread.
     fn acceleration(&self) -> f64 {
         let mean = self.left_out.iter().sum::<f64>() / self.left_out.len() as f64;
         let sum = |power: i32| self.left_out.iter().map(|value| (mean - value).powi(power)).sum::<f64>();

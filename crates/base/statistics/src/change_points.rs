@@ -1,8 +1,8 @@
-//! Where a series changes its level, and from where on it is stable.
+//! Finds where a series changes its level, and from where on it is stable.
 //!
 //! Change points: PELT (Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a
-//! linear computational cost", JASA 107, 2012) with the squared distance from the mean of a segment
-//! as cost. The penalty for each change is 3 · ln n times the variance of the noise, which is
+//! linear computational cost", JASA 107, 2012). The cost is the squared distance from the mean of a
+//! segment. The penalty for each change is 3 · ln n times the variance of the noise, which is
 //! measured from differences of neighbours, so that the changes themselves do not count as noise.
 //! Fallback for short series: MSER-5 (White 1997; Spratt 1998).
 
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::median;
 
-/// A stretch of a series with one level.
+/// A part of a series with one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
-    /// Place of its first value.
+    /// Index of its first value.
     pub start: usize,
-    /// Place after its last one.
+    /// Index after its last value.
     pub end: usize,
     /// Mean of its values.
     pub mean: f64,
 }
 
-/// Variance of the noise: from the median size of differences between neighbours, which a few jumps
-/// do not move.
+/// The variance of the noise, from the median size of differences between neighbours, which a few
+/// jumps do not change.
 pub fn noise_variance(values: &[f64]) -> f64 {
     let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     // The median of |difference of two normals| is 0.6745 · √2 · σ.
@@ -30,9 +30,10 @@ pub fn noise_variance(values: &[f64]) -> f64 {
     sigma * sigma
 }
 
-/// Cuts `values` into segments of at least `least` values so that the squared distances from the
-/// segments' means, and `penalty` for each change, have the least sum. Exact: no other cut is
-/// better. One segment when there are fewer than twice `least` values; none without values.
+/// Divides `values` into segments of at least `least` values, so that the sum of the squared
+/// distances from the segments' means and of `penalty` for each change is smallest. The result is
+/// exact: no other division is better. One segment if there are fewer than twice `least` values;
+/// none without values.
 pub fn change_points(values: &[f64], least: usize, penalty: f64) -> Vec<Segment> {
     let count = values.len();
     if count == 0 {
@@ -40,8 +41,8 @@ pub fn change_points(values: &[f64], least: usize, penalty: f64) -> Vec<Segment>
     }
     let least = least.max(1);
     let sums = Sums::new(values);
-    // best[end]: the cost of the best cut of the first `end` values, and where its last segment
-    // starts.
+    // best[end]: the cost of the best division of the first `end` values, and where its last
+    // segment starts.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-penalty, 0);
     let mut starts = vec![0];
@@ -80,7 +81,7 @@ struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
     fn new(values: &[f64]) -> Sums {
-        // About their mean, so that squares of large values do not swallow small differences.
+        // Relative to their mean, so that squares of large values do not hide small differences.
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let mut sums = vec![(0.0, 0.0)];
         let (mut sum, mut distances) = (0.0, 0.0);
@@ -105,9 +106,9 @@ impl Sums {
     }
 }
 
-/// The last part of a series, from where on its level stays within `tolerance` (a share, 0.05 say)
-/// of the last segment's. `None` when that is less than half of the series, which has then not
-/// settled.
+/// The last part of a series, from which on its level stays within `tolerance` (a share, for
+/// example 0.05) of the level of the last segment. `None` if that is less than half of the series,
+/// which means that it has not settled.
 pub fn steady_segment(values: &[f64], tolerance: f64) -> Option<Segment> {
     let penalty = 3.0 * (values.len() as f64).ln() * noise_variance(values);
     let segments = change_points(values, 3, penalty.max(f64::MIN_POSITIVE));
@@ -119,8 +120,8 @@ pub fn steady_segment(values: &[f64], tolerance: f64) -> Option<Segment> {
     (2 * kept.len() >= values.len()).then_some(Segment { start, end: values.len(), mean })
 }
 
-/// How many of the first values to leave out, so that the standard error of the mean is smallest:
-/// the truncation of least standard error over means of five, at most half of the series.
+/// The number of first values to leave out so that the standard error of the mean is smallest. It
+/// is the truncation with the least standard error over means of five, at most half of the series.
 pub fn mser5(values: &[f64]) -> usize {
     let batches: Vec<f64> = values.chunks_exact(5).map(|batch| batch.iter().sum::<f64>() / 5.0).collect();
     let error = |kept: &[f64]| {

@@ -1,12 +1,11 @@
 //! Is the candidate better than the baseline, and by how much?
 //!
 //! Figures are compared by the logarithm of their ratio: its estimate with its standard error,
-//! limits that hold together for all comparisons of a family, and one verdict from them. Where all
-//! configurations of a study were measured in the same blocks, [`Family`] has
-//! estimate and limits; two sides alone are compared by Student's method within blocks, or by
-//! Welch's (1947) when trials are not paired. The exact rank test of the pair is reported as well,
-//! as a check that assumes less. With few blocks it cannot reach small p-values, so it does not
-//! affect the verdict.
+//! limits that hold simultaneously for all comparisons of a family, and one verdict from them. If
+//! all configurations of a study were measured in the same blocks, [`Family`] has the estimate and
+//! limits. Two sides alone are compared by Student's method within blocks, or by Welch's (1947) if
+//! trials are not paired. The exact rank test of the pair is reported as well, as a check that
+//! assumes less. With few blocks it cannot reach small p-values, so it does not affect the verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,22 +15,22 @@ use crate::{Family, Interval, cliffs_delta, critical_bound, normal, rank_sum, si
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// As of IOPS.
+    /// For figures like IOPS.
     Higher,
-    /// As of latencies.
+    /// For figures like latencies.
     Lower,
 }
 
-/// What decides.
+/// The rules of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRules {
-    /// Confidence of intervals; one minus it is the chance of a false alarm.
+    /// Confidence of intervals; one minus it is the probability of a false alarm.
     pub confidence: f64,
     /// Relative differences up to this one do not matter: ratios from 1 / (1 + zone) to 1 + zone.
     pub zone: f64,
     /// With fewer blocks there is no verdict, only an estimate and an interval.
     pub least_blocks: usize,
-    /// More blocks than these are not proposed.
+    /// No more blocks than this are proposed.
     pub most_blocks: usize,
 }
 
@@ -49,12 +48,12 @@ pub enum Verdict {
     Better,
     /// It is worse.
     Worse,
-    /// The difference, if any, lies in the zone that does not matter.
+    /// The difference, if there is one, is in the zone that does not matter.
     Equivalent,
-    /// The data do not say.
+    /// The data do not decide it.
     Undecided {
-        /// How many more repeats would decide, see [`more_repeats`]; `None`
-        /// when that is more than the rules want to spend.
+        /// How many more repeats would decide, see [`more_repeats`]; `None` if that is more than
+        /// the rules allow.
         more_repeats: Option<usize>,
     },
 }
@@ -79,7 +78,8 @@ impl Pairing {
 /// The estimate of the logarithm of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
-    /// Number of repeats behind it: blocks that have both, or trials of the side that has fewer.
+    /// The number of repeats behind it: blocks that have both, or trials of the side that has
+    /// fewer.
     pub repeats: usize,
     /// Whether trials were paired.
     pub pairing: Pairing,
@@ -89,9 +89,10 @@ pub struct Evidence {
     pub error: f64,
     /// Degrees of freedom of that error.
     pub freedom: f64,
-    /// How many standard errors the limits lie away; `None` when there are none.
+    /// The distance of the limits in standard errors; `None` if there are no limits.
     pub critical: Option<f64>,
-    /// Chance that any comparison of the family would be this far from zero if nothing differed.
+    /// The probability that any comparison of the family would be this far from zero if nothing
+    /// differed.
     pub adjusted_p: f64,
 }
 
@@ -110,22 +111,23 @@ pub struct Comparison {
     pub error: Option<f64>,
     /// Degrees of freedom of that error.
     pub freedom: f64,
-    /// Chance that any comparison of the family would be this far from 1 if nothing differed.
+    /// The probability that any comparison of the family would be this far from 1 if nothing
+    /// differed.
     pub adjusted_p: f64,
     /// The exact rank test of the two alone, uncorrected: a check that assumes less. 1 when all
     /// ratios are 1; `None` for groups of configurations.
     pub exact_p: Option<f64>,
-    /// How often the candidate's values are above the baseline's; `None` for groups of
-    /// configurations.
+    /// Cliff's delta: how often the candidate's values are above the baseline's. `None` for groups
+    /// of configurations.
     pub delta: Option<f64>,
     /// Which direction is good.
     pub better: Better,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Comparison {
-    /// Judges what is known.
+    /// Makes the comparison from the evidence.
     pub fn new(evidence: &Evidence, better: Better, rules: &DecisionRules) -> Comparison {
         let Evidence { repeats, pairing, estimate, error, freedom, critical, adjusted_p } = *evidence;
         let reach = critical.filter(|_| error.is_finite()).map(|critical| critical * error);
@@ -147,7 +149,7 @@ impl Comparison {
         comparison
     }
 
-    /// The exact test and the effect of the two, from their values in the same blocks.
+    /// Adds the exact test and the effect size of the two, from their values in the same blocks.
     pub fn with_pairs(mut self, baseline: &[f64], candidate: &[f64]) -> Comparison {
         let ratios: Vec<f64> = candidate.iter().zip(baseline).map(|(ours, theirs)| (ours / theirs).ln()).collect();
         self.exact_p = (!ratios.is_empty()).then(|| signed_rank(&ratios).map_or(1.0, |test| test.p_value));
@@ -155,7 +157,7 @@ impl Comparison {
         self
     }
 
-    /// The comparison with limits from elsewhere.
+    /// Replaces the ratio and its limits, and judges again.
     pub fn with_ratio(mut self, ratio: Interval, rules: &DecisionRules) -> Comparison {
         self.ratio = ratio;
         self.judge(rules);
@@ -194,18 +196,18 @@ impl Comparison {
 }
 
 /// The 80 % quantile of the normal distribution: a study of the proposed size decides with that
-/// chance.
+/// probability.
 pub(crate) const POWER: f64 = 0.841_621_233_572_914_4;
 
-/// How many more repeats would decide with a chance of four in five, if they vary like those so far
-/// and the difference is the estimated one: limits narrow enough to leave 1 out, or to lie within
-/// the zone of equivalence, whichever comes first. `None` when that is more than the rules want to
-/// spend.
+/// How many more repeats would decide with a probability of four in five, if they vary like those
+/// so far and the difference is the estimated one. Limits must be narrow enough to exclude 1, or to
+/// be within the zone of equivalence, whichever comes first. `None` if that is more than the rules
+/// allow.
 ///
 /// Limits shrink with the square root of the number of repeats, and because the spread is known
 /// better: the critical value is that of Student's distribution at the level that gives today's
-/// with today's degrees of freedom. Without limits only the fewest repeats for any verdict can be
-/// named.
+/// value with today's degrees of freedom. Without limits, only the smallest number of repeats for
+/// any verdict is known.
 pub fn more_repeats(comparison: &Comparison, rules: &DecisionRules) -> Option<usize> {
     let repeats = comparison.blocks;
     let least = rules.least_blocks.max(repeats + 1);
@@ -218,7 +220,7 @@ pub fn more_repeats(comparison: &Comparison, rules: &DecisionRules) -> Option<us
         let error = error * (repeats as f64 / count as f64).sqrt();
         (normal::student_quantile(level / 2.0, freedom) + POWER) * error <= wanted
     };
-    // More repeats never decide less, so bisection finds the fewest.
+    // More repeats never decide less, so bisection finds the smallest number.
     let (mut fewest, mut most) = (least, rules.most_blocks);
     if most < least || !decides(most) {
         return None;
@@ -230,11 +232,11 @@ pub fn more_repeats(comparison: &Comparison, rules: &DecisionRules) -> Option<us
     Some(fewest - repeats)
 }
 
-/// Compares values of the same blocks, in the same order, as if it were the only comparison;
+/// Compares values of the same blocks, in the same order, as if this were the only comparison.
 /// [`settle`] corrects for several.
 ///
-/// `None` when the lengths differ, when there are no values, or when a value is not a positive
-/// number and so has no ratio.
+/// `None` if the lengths differ, if there are no values, or if a value is not a positive number and
+/// so has no ratio.
 pub fn compare(baseline: &[f64], candidate: &[f64], better: Better, rules: &DecisionRules) -> Option<Comparison> {
     if baseline.len() != candidate.len() || baseline.is_empty() || !is_sound(baseline) || !is_sound(candidate) {
         return None;
@@ -253,10 +255,10 @@ pub fn compare(baseline: &[f64], candidate: &[f64], better: Better, rules: &Deci
     Some(alone(evidence, better, rules).with_pairs(baseline, candidate))
 }
 
-/// Compares values of trials that were not measured in blocks, as if it were the only comparison.
+/// Compares values of trials that were not measured in blocks, as if this were the only comparison.
 ///
-/// A drift of the machine between the two counts as a difference here. `None` when one is empty, or
-/// when a value is not a positive number.
+/// A drift of the machine between the two counts as a difference here. `None` if one is empty, or
+/// if a value is not a positive number.
 pub fn compare_unpaired(
     baseline: &[f64],
     candidate: &[f64],
@@ -297,7 +299,7 @@ fn is_sound(values: &[f64]) -> bool {
     values.iter().all(|value| value.is_finite() && *value > 0.0)
 }
 
-/// Mean and variance; the variance of a single value is not known.
+/// The mean and variance; the variance of a single value is unknown.
 fn moments(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -305,9 +307,9 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, if values.len() > 1 { squares / (count - 1.0) } else { f64::INFINITY })
 }
 
-/// The share of the chance of a false alarm that comparisons of two sides use. The rest is a
-/// reserve for trials that do not vary as Student's method assumes: a drift within blocks makes few
-/// ratios of two sizes, one for each order in the block.
+/// The share of the probability of a false alarm that comparisons of two sides use. The rest is a
+/// reserve for trials that do not vary as Student's method assumes: a drift within blocks produces
+/// few ratios of two sizes, one for each order in the block.
 const USED: f64 = 0.75;
 
 fn alone(evidence: Evidence, better: Better, rules: &DecisionRules) -> Comparison {
@@ -319,7 +321,7 @@ fn alone(evidence: Evidence, better: Better, rules: &DecisionRules) -> Compariso
     Comparison::new(&evidence, better, rules)
 }
 
-/// The confidence that limits are made for.
+/// The confidence for which limits are calculated.
 fn used(rules: &DecisionRules) -> f64 {
     1.0 - USED * (1.0 - rules.confidence)
 }
@@ -348,9 +350,9 @@ pub fn settle(comparisons: &mut [Comparison], rules: &DecisionRules) {
     }
 }
 
-/// The relative difference that the pairs of a family detect with a chance of four in five, when
-/// trials vary by `noise` (relative, too). For planning, before anything is measured. `None` if
-/// there are no limits.
+/// The relative difference that the pairs of a family detect with a probability of four in five
+/// when trials vary by `noise` (also relative). This is for planning, before anything is measured.
+/// `None` if there are no limits.
 pub fn decidable(family: &Family, statement: usize, noise: f64, rules: &DecisionRules) -> Option<f64> {
     let spreads = vec![noise.ln_1p(); family.own_freedom().len()];
     let error = family.variance(statement, &spreads)?.sqrt();

@@ -1,9 +1,9 @@
-//! How often one sample is above the other: a unitless effect size.
+//! How often one sample is above the other: an effect size without a unit.
 
 use serde::{Deserialize, Serialize};
 
-/// Cliff's delta (Cliff 1993): the share of pairs in which `first` is the larger, minus the share
-/// in which `second` is; -1 to 1. `None` when either is empty.
+/// Cliff's delta (Cliff 1993): the share of pairs in which `first` is larger, minus the share in
+/// which `second` is larger; from -1 to 1. `None` if either is empty.
 pub fn cliffs_delta(first: &[f64], second: &[f64]) -> Option<f64> {
     if first.is_empty() || second.is_empty() {
         return None;
@@ -15,7 +15,7 @@ pub fn cliffs_delta(first: &[f64], second: &[f64]) -> Option<f64> {
     Some(sum as f64 / (first.len() * second.len()) as f64)
 }
 
-/// A word for a delta.
+/// A word for the size of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Magnitude {
@@ -25,11 +25,11 @@ pub enum Magnitude {
     Small,
     /// Below 0.474.
     Medium,
-    /// From there on.
+    /// From 0.474 on.
     Large,
 }
 
-/// The word for a delta, by the limits of Romano, Kromrey, Coraggio and Skowronek (2006).
+/// The word for a delta, with the limits of Romano, Kromrey, Coraggio and Skowronek (2006).
 pub fn magnitude(delta: f64) -> Magnitude {
     match delta.abs() {
         size if size < 0.147 => Magnitude::Negligible,

@@ -19,32 +19,32 @@ use crate::{Random, normal};
 /// A weighted sum of effects: number of the configuration, weight. Weights add up to zero.
 pub type Weights = Vec<(usize, f64)>;
 
-/// How many layouts are simulated, unless they are so large that it would take long.
+/// The number of simulated layouts, unless they are so large that it would take long.
 const MOST_DRAWS: usize = 10_000;
 const LEAST_DRAWS: usize = 1_000;
-/// The approximate number of trials and statements that are simulated in all.
+/// The approximate number of trials and statements that are simulated in total.
 const WORK: usize = 40_000_000;
 const SEED: u64 = 1;
 /// The hard case of unequal spreads: every other configuration is noisier by this factor.
 const NOISIER: f64 = 4.0;
-/// The hard case of a drift: the noise of trials beside it.
+/// The hard case of a drift: the noise of trials in addition to it.
 const NOISE_IN_DRIFT: f64 = 0.05;
 /// A configuration with fewer degrees of freedom of its own uses the pooled spread.
 const LEAST_OWN_FREEDOM: f64 = 0.5;
 
-/// How effects, spreads and limits are found.
+/// How effects, spreads and limits are estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Method {
-    /// Trials that lie further than this many spreads from the value that the others predict are
-    /// moved to that distance; infinite leaves all trials unchanged.
+    /// Trials that are further than this many spreads from the value that the others predict are
+    /// moved to that distance; infinity leaves all trials unchanged.
     pub far: f64,
     /// Which spread the standard error uses.
     pub spread: Spread,
-    /// Whether limits must hold in the hard cases, too, and not only with equal spreads.
+    /// Whether limits must also hold in the hard cases, and not only with equal spreads.
     pub hard_cases: bool,
 }
 
-/// Whose spread counts.
+/// Whose spread is used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
     /// The pooled spread of all trials.
@@ -67,7 +67,7 @@ impl Method {
     pub const TEXTBOOK: Method = Method { far: f64::INFINITY, spread: Spread::Common, hard_cases: false };
 }
 
-/// The statements about one layout, and how far they vary by chance.
+/// The statements about one layout, and how much they vary by chance.
 #[derive(Debug, Clone)]
 pub struct Family {
     layout: Layout,
@@ -75,7 +75,7 @@ pub struct Family {
     /// The weights of the effects and of the variances; `None` if missing trials leave the sum
     /// unknown.
     statements: Vec<Option<(Weights, Weights)>>,
-    /// The largest distance of each simulated layout, ascending; a list for each kind of trials.
+    /// The largest distance of each simulated layout, ascending; one list for each kind of trials.
     largest: [Vec<f64>; 3],
 }
 
@@ -86,7 +86,8 @@ pub struct Stated {
     pub estimate: f64,
     /// Its standard error.
     pub error: f64,
-    /// Chance that any statement of the family would be this far from zero if nothing differed.
+    /// The probability that any statement of the family would be this far from zero if nothing
+    /// differed.
     pub adjusted_p: f64,
 }
 
@@ -95,8 +96,8 @@ pub struct Stated {
 pub struct Statements {
     /// Effects of the configurations: logarithms minus their mean.
     pub effects: Vec<f64>,
-    /// Standard deviation of a trial of each configuration: its own, or half of all trials'
-    /// variance.
+    /// The standard deviation of a trial of each configuration: its own, but with at least half of
+    /// the variance of all trials.
     pub spreads: Vec<f64>,
     /// Standard deviation of a trial, all trials together.
     pub spread: f64,
@@ -107,20 +108,20 @@ pub struct Statements {
 }
 
 impl Family {
-    /// The family of some statements; `present` says by configuration and block which trials there
-    /// are.
+    /// The family of some statements; `present` says which trials exist, by configuration and
+    /// block.
     pub fn new(present: &[Vec<bool>], statements: &[Weights]) -> Family {
         Family::with(present, statements, Method::default())
     }
 
-    /// The same by another method.
+    /// The same with another method.
     pub fn with(present: &[Vec<bool>], statements: &[Weights], method: Method) -> Family {
         let mut family = Family::made(present, statements, method);
         family.largest = family.simulated();
         family
     }
 
-    /// Estimates and errors alone, without the simulation that limits and chances come from.
+    /// Only estimates and errors, without the simulation from which limits and probabilities come.
     pub fn without_limits(present: &[Vec<bool>], statements: &[Weights]) -> Family {
         Family::made(present, statements, Method::default())
     }
@@ -133,7 +134,7 @@ impl Family {
         Family { layout, method, statements, largest: Default::default() }
     }
 
-    /// Degrees of freedom of all trials' spread.
+    /// Degrees of freedom of the spread of all trials.
     pub fn freedom(&self) -> usize {
         self.layout.freedom()
     }
@@ -143,19 +144,19 @@ impl Family {
         self.layout.own_freedom()
     }
 
-    /// The variance of a statement when trials of each configuration have these standard
-    /// deviations; `None` where trials are missing that it needs.
+    /// The variance of a statement if trials of each configuration have these standard deviations;
+    /// `None` if trials are missing that it needs.
     pub fn variance(&self, statement: usize, spreads: &[f64]) -> Option<f64> {
         let (_, of_variances) = self.statements.get(statement)?.as_ref()?;
         Some(of_variances.iter().map(|(place, weight)| weight * spreads[*place].powi(2)).sum())
     }
 
     /// The distance of interval limits from the estimate, in standard errors, with which all
-    /// intervals hold simultaneously with `confidence`. `None` when no spread can be estimated.
+    /// intervals hold simultaneously with `confidence`. `None` if no spread can be estimated.
     pub fn critical(&self, confidence: f64) -> Option<f64> {
         let at = |largest: &Vec<f64>| {
             let draws = largest.len() as f64;
-            // The simulation has an error, too: stay on the safe side by its standard error.
+            // The simulation has an error, too; its standard error is added to be safe.
             let place = (confidence * draws + (confidence * (1.0 - confidence) * draws).sqrt()).ceil() as usize;
             largest.get(place.clamp(1, largest.len().max(1)) - 1).copied()
         };
@@ -180,7 +181,7 @@ impl Family {
         Statements { effects: fit.effects, spreads, spread: common.sqrt(), far, stated }
     }
 
-    /// Chance of a largest distance of at least this size; the largest chance of all kinds of
+    /// The probability of a largest distance of at least this size; the largest of all kinds of
     /// trials.
     fn chance(&self, estimate: f64, error: f64) -> f64 {
         let distance = distance(estimate, error);
@@ -191,7 +192,7 @@ impl Family {
         self.largest.iter().filter(|one| !one.is_empty()).map(of).fold(0.0, f64::max)
     }
 
-    /// The variance of a trial of each configuration, and of all together.
+    /// The variance of a trial of each configuration, and of all of them together.
     fn variances(&self, residuals: &[Vec<f64>], far: &[FarTrial]) -> (Vec<f64>, f64) {
         let own: Vec<f64> = (0..residuals.len())
             .map(|row| {
@@ -249,8 +250,8 @@ impl Family {
     }
 }
 
-/// The machine is between one and three times as fast, along half a wave that begins anywhere;
-/// trials of a block run in random order.
+/// The machine becomes between one and three times as fast, along half a wave that begins anywhere;
+/// the trials of a block run in random order.
 fn drift(random: &mut Random, values: &mut [Vec<f64>]) {
     let (rows, blocks) = (values.len(), values[0].len());
     let phase = random.unit() * std::f64::consts::TAU;
@@ -265,9 +266,9 @@ fn drift(random: &mut Random, values: &mut [Vec<f64>]) {
     }
 }
 
-/// The limits of one statement among `statements` that are not known together: Sidak's bound on
-/// Student's distribution (1967). [`Family::critical`] gives the same when a joint treatment gains
-/// nothing. It needs no simulation.
+/// The limits of one statement among `statements` whose joint distribution is unknown: Sidak's
+/// bound on Student's distribution (1967). [`Family::critical`] gives the same if a joint treatment
+/// has no advantage. It needs no simulation.
 pub fn critical_bound(statements: usize, freedom: f64, confidence: f64) -> f64 {
     let each = confidence.powf(1.0 / statements.max(1) as f64);
     normal::student_quantile((1.0 - each) / 2.0, freedom)
@@ -277,7 +278,7 @@ fn sum(weights: &[(usize, f64)], values: &[f64]) -> f64 {
     weights.iter().map(|(place, weight)| weight * values[*place]).sum()
 }
 
-/// Distance from zero in standard errors; it is 0 for values that never differ, which have no
+/// The distance from zero in standard errors. It is 0 for values that never differ, which have no
 /// error.
 fn distance(estimate: f64, error: f64) -> f64 {
     if estimate.abs() < 1e-12 { 0.0 } else { estimate.abs() / error }

@@ -8,7 +8,7 @@
 
 use crate::layout::Layout;
 
-/// A trial at least this many spreads away is no ordinary one.
+/// A trial at least this many spreads away is not an ordinary one.
 pub const VERY_FAR: f64 = 6.0;
 /// With fewer degrees of freedom, outliers cannot be recognised.
 const LEAST_FREEDOM: usize = 6;
@@ -16,16 +16,16 @@ const LEAST_FREEDOM: usize = 6;
 const NORMAL: f64 = 1.482_602_218_505_602;
 const SWEEPS: usize = 4;
 
-/// A trial that is far from the value expected of its block and its configuration.
+/// A trial that is far from the value expected from its block and its configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FarTrial {
     /// Number of the configuration.
     pub configuration: usize,
     /// Number of the block.
     pub block: usize,
-    /// How far: the difference of logarithms.
+    /// Its distance: a difference of logarithms.
     pub distance: f64,
-    /// The same in spreads.
+    /// Its distance in spreads.
     pub spreads: f64,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn draw_in(layout: &Layout, values: &mut [Vec<f64>], spreads: f64) ->
     for (configuration, left) in residuals.iter().enumerate() {
         sizes.clear();
         sizes.extend(left.iter().enumerate().filter(|(block, _)| layout.present()[configuration][*block]).map(size));
-        // Ignore differences from rounding.
+        // Differences caused by rounding are ignored.
         let limit = (spreads * scale * common.max(middle(&mut sizes))).max(1e-9);
         for (block, distance) in left.iter().enumerate().filter(|(_, distance)| distance.abs() > limit) {
             values[configuration][block] -= distance - distance.clamp(-limit, limit);
@@ -83,8 +83,8 @@ fn polished(layout: &Layout, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     left
 }
 
-/// The median, or 0 without values. It reorders the values, and is fast for the few values of a
-/// row: thousands of layouts are polished.
+/// The median, or 0 without values. It reorders the values. It is fast for the few values of a row,
+/// because thousands of layouts are polished.
 fn middle(values: &mut [f64]) -> f64 {
     let count = values.len();
     if count == 0 {

@@ -1,7 +1,7 @@
-//! Many tests at once.
+//! Corrects p-values for many tests at once.
 
-/// p-values adjusted so that the chance of any false alarm among them stays below the level that
-/// each is held against (Holm 1979, step-down Bonferroni). In the order given.
+/// Adjusts p-values so that the probability of any false alarm among them stays below the level
+/// with which each is compared (Holm 1979, step-down Bonferroni). The order is that of the input.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -11,8 +11,8 @@ pub struct Interval {
     pub low: f64,
     /// Upper limit.
     pub high: f64,
-    /// Share of experiments whose interval contains the true value, 0 to 1: the confidence reached,
-    /// not the one asked for.
+    /// The share of experiments whose interval contains the true value, 0 to 1. This is the
+    /// confidence that was reached, not the requested one.
     pub confidence: f64,
 }
 
@@ -22,22 +22,22 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether `value` lies in it.
+    /// Whether `value` is within the limits.
     pub fn holds(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Estimate and limits taken through an increasing function.
+    /// Applies an increasing function to the estimate and the limits.
     pub fn map(&self, function: impl Fn(f64) -> f64) -> Interval {
         let (estimate, low, high) = (function(self.estimate), function(self.low), function(self.high));
         Interval { estimate, low, high, confidence: self.confidence }
     }
 }
 
-/// What a test says.
+/// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
-    /// The test statistic; the function that made it says which one.
+    /// The test statistic; the documentation of the function that made it says which one.
     pub statistic: f64,
     /// Two-sided p-value.
     pub p_value: f64,

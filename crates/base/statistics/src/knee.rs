@@ -1,12 +1,12 @@
-//! Where a load-latency curve turns upwards.
+//! Finds where a load-latency curve turns upwards.
 //!
 //! Source: Satopaa, Albrecht, Irwin and Raghavan, "Finding a 'Kneedle' in a haystack" (SIMPLEX
-//! 2011), for a convex, rising curve: both axes are scaled to 0 … 1 and the knee is where the curve
-//! lies furthest below the diagonal.
+//! 2011), for a convex, rising curve: both axes are scaled to 0 … 1, and the knee is where the
+//! curve is furthest below the diagonal.
 
-/// Place of the knee among `points` of (load, latency), which are ascending by load. `None` with
-/// fewer than three points, without any rise, and for a curve that nowhere lies below the diagonal
-/// by more than 5 % of the axes: it has no knee.
+/// The index of the knee among `points` of (load, latency), which are ascending by load. `None` if
+/// there are fewer than three points, if nothing rises, or if the curve is nowhere below the
+/// diagonal by more than 5 % of the axes, so that it has no knee.
 pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     if points.len() < 3 || points.iter().any(|(load, latency)| !load.is_finite() || !latency.is_finite()) {
         return None;

@@ -6,11 +6,11 @@
 //! ```
 //!
 //! Least squares (Fisher 1935; for missing trials Yates 1933, here by the reduced normal
-//! equations): eliminating the blocks leaves one equation per configuration. A missing trial costs
-//! its own information and nothing else. Configurations cannot be compared unless a chain of common
-//! blocks connects them.
+//! equations): eliminating the blocks leaves one equation per configuration. A missing trial loses
+//! only its own information. Configurations cannot be compared unless a chain of common blocks
+//! connects them.
 
-/// Which trials exist, and what follows from that alone.
+/// Which trials exist, and what follows from that.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     /// By configuration, then block.
@@ -20,11 +20,12 @@ pub(crate) struct Layout {
     /// A generalised inverse of the reduced normal equations; `None` for a complete design, which
     /// has a closed form.
     inverse: Option<Vec<Vec<f64>>>,
-    /// Configurations with one number can be compared.
+    /// The number of each configuration's group; configurations with the same number can be
+    /// compared.
     connected: Vec<Option<usize>>,
     /// Degrees of freedom of the residuals.
     freedom: usize,
-    /// The share of each configuration in them.
+    /// Each configuration's share of them.
     own_freedom: Vec<f64>,
 }
 
@@ -72,7 +73,7 @@ impl Layout {
         &self.own_freedom
     }
 
-    /// Whether the weights sum to zero within each connected group of configurations: only then is
+    /// Whether the weights sum to zero within each connected group of configurations. Only then is
     /// the weighted sum known.
     pub(crate) fn can_know(&self, weights: &[(usize, f64)]) -> bool {
         let groups = self.connected.iter().flatten().max().map_or(0, |last| last + 1);
@@ -138,7 +139,7 @@ impl Layout {
         (0..solved.len()).map(|row| (row, weight(row))).filter(|(_, weight)| *weight > 1e-15).collect()
     }
 
-    /// Trials of a configuration minus the degrees of freedom that the fit uses (the sum of 1 -
+    /// The trials of a configuration minus the degrees of freedom that the fit uses (the sum of 1 -
     /// leverage).
     fn own_freedom_of(&self, row: usize) -> f64 {
         let blocks = self.in_block.len();
@@ -185,8 +186,8 @@ fn connected(present: &[Vec<bool>]) -> Vec<Option<usize>> {
     groups
 }
 
-/// The inverse of the reduced normal equations, to which each group of connected configurations
-/// adds that its effects sum to zero.
+/// The inverse of the reduced normal equations, which also contain the condition that the effects
+/// of each group of connected configurations sum to zero.
 fn inverse(present: &[Vec<bool>], in_block: &[usize], connected: &[Option<usize>]) -> Vec<Vec<f64>> {
     let rows = present.len();
     let mut matrix = vec![vec![0.0; rows]; rows];
@@ -205,7 +206,8 @@ fn inverse(present: &[Vec<bool>], in_block: &[usize], connected: &[Option<usize>
     inverted(matrix)
 }
 
-/// By Gauss and Jordan; the matrix is symmetric and positive definite, so no pivot is needed.
+/// Inverts by Gauss and Jordan; the matrix is symmetric and positive definite, so no pivoting is
+/// needed.
 fn inverted(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let size = matrix.len();
     let mut inverse: Vec<Vec<f64>> =

@@ -2,9 +2,8 @@
 //!
 //! The unit of analysis is the trial: one independent run. A million latencies of one run are one
 //! sample of its p99, because they depend on each other (Kalibera and Jones, "Rigorous benchmarking
-//! in reasonable time", ISMM 2013). Everything here is a function of values: seeds come in as
-//! numbers, nothing is read, nothing is printed, and the same input gives the same answer to the
-//! last bit.
+//! in reasonable time", ISMM 2013). Everything here is a function of values: seeds are arguments,
+//! nothing is read, nothing is printed, and the same input gives the same result to the last bit.
 //!
 //! | question | answer |
 //! | --- | --- |
@@ -19,7 +18,7 @@
 //! | has it settled? | [`snia`], [`fio_deviation`], [`fio_slope`], [`change_points()`], [`mser5`] |
 //! | where does a load-latency curve turn? | [`knee()`] |
 //!
-//! It does not decide what is measured or in which order; that is the schedule's part.
+//! This crate does not decide what is measured or in which order; that is the schedule's task.
 
 mod bootstrap;
 mod change_points;

@@ -1,15 +1,16 @@
 //! The uncertainty of the mean of a series from one run, and of the ratio of two such means.
 //!
 //! Each second depends on the one before it, so groups of consecutive intervals are resampled, as
-//! for percentiles. The ratio of two figures that were measured separately takes its limits from
-//! theirs (the method of variance estimates recovery: Zou and Donner 2008, "Construction of
-//! confidence limits about effect measures", Statistics in Medicine 27). Both describe these runs
-//! only: a single run cannot show how much runs differ from each other.
+//! for percentiles. The limits of the ratio of two figures that were measured separately follow
+//! from the limits of both (the method of variance estimates recovery: Zou and Donner 2008,
+//! "Construction of confidence limits about effect measures", Statistics in Medicine 27). Both
+//! describe only these runs: a single run cannot show how much runs differ from each other.
 
 use crate::percentile::{LEAST_INTERVALS, stretch};
 use crate::{Interval, Random, normal, quantile};
 
-/// Interval of the mean of `values`, which follow one another in time. `None` with fewer than ten.
+/// The interval of the mean of `values`, which follow one another in time. `None` with fewer than
+/// ten.
 pub fn mean_interval(values: &[f64], confidence: f64, resamples: usize, seed: u64) -> Option<Interval> {
     let count = values.len();
     if count < LEAST_INTERVALS || values.iter().any(|value| !value.is_finite()) {
@@ -36,8 +37,8 @@ pub fn mean_interval(values: &[f64], confidence: f64, resamples: usize, seed: u6
     Some(Interval { estimate, low: low.min(estimate), high: high.max(estimate), confidence })
 }
 
-/// Interval of `candidate` over `baseline`, which were measured separately. `None` when a limit is
-/// not positive.
+/// The interval of `candidate` over `baseline`, which were measured separately. `None` if a limit
+/// is not positive.
 pub fn ratio_interval(baseline: &Interval, candidate: &Interval) -> Option<Interval> {
     if baseline.low <= 0.0 || candidate.low <= 0.0 {
         return None;

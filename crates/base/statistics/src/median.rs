@@ -2,8 +2,8 @@
 
 use crate::Interval;
 
-/// The middle value, or the mean of the middle two. `None` without values or with one that is not a
-/// number.
+/// The middle value, or the mean of the two middle values. `None` without values, or if one of them
+/// is not a number.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
@@ -27,10 +27,10 @@ fn sorted(values: &[f64]) -> Option<Vec<f64>> {
     Some(sorted)
 }
 
-/// An interval for the median that assumes nothing of how values are distributed: between order
-/// statistics, interpolated so that it nearly reaches the confidence asked for (Hettmansperger and
-/// Sheather, "Confidence intervals based on interpolated order statistics", Statistics and
-/// Probability Letters 4, 1986).
+/// An interval for the median that assumes nothing about the distribution of the values. Its limits
+/// are between order statistics, interpolated so that it nearly reaches the requested confidence
+/// (Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics",
+/// Statistics and Probability Letters 4, 1986).
 ///
 /// With too few values for the confidence (fewer than 6 for 95 %), the limits are the smallest and
 /// the largest value, with the confidence that these reach. `None` without values.
@@ -38,7 +38,8 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let sorted = sorted(values)?;
     let estimate = median(&sorted)?;
     let count = sorted.len();
-    // Confidence of the interval from the `depth`th value to the one as far from the other end.
+    // The confidence of the interval from the `depth`th value to the one equally far from the other
+    // end.
     let mut at_most = binomial_share(count, 0);
     let mut coverage = 1.0 - 2.0 * at_most;
     if coverage <= confidence {
@@ -62,7 +63,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     }
 }
 
-/// Chance that exactly `successes` of `count` fair coins fall on one side.
+/// The probability that exactly `successes` of `count` fair coins show the same side.
 fn binomial_share(count: usize, successes: usize) -> f64 {
     let ln_choose: f64 = (0..successes).map(|step| ((count - step) as f64).ln() - ((step + 1) as f64).ln()).sum();
     (ln_choose - count as f64 * std::f64::consts::LN_2).exp()

@@ -1,4 +1,4 @@
-//! The normal distribution, and Student's for small samples.
+//! The normal distribution, and Student's distribution for small samples.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
@@ -17,8 +17,9 @@ pub(crate) fn two_sided(z: f64) -> f64 {
     (2.0 * cdf(-z.abs())).min(1.0)
 }
 
-/// The tail of `count` resampled items that holds what `tail` of the true distribution holds: Φ(t ·
-/// √(n / (n - 1))), t of Student's distribution with n - 1 degrees of freedom.
+/// The tail of `count` resampled items that corresponds to `tail` of the true distribution: Φ(t ·
+/// √(n / (n
+/// - 1))), with t from Student's distribution with n - 1 degrees of freedom.
 pub(crate) fn expanded_tail(tail: f64, count: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, count - 1.0) {
         Ok(student) => cdf(student.inverse_cdf(tail) * (count / (count - 1.0)).sqrt()),
@@ -29,8 +30,8 @@ pub(crate) fn expanded_tail(tail: f64, count: f64) -> f64 {
 /// The point beyond which Student's distribution has the probability `tail`. Infinite without a
 /// degree of freedom.
 ///
-/// By Newton's method, with bisection where a step would leave the bracket: it always ends, even
-/// for tiny tails.
+/// It is found by Newton's method, with bisection if a step would leave the bracket. This always
+/// ends, even for tiny tails.
 pub(crate) fn student_quantile(tail: f64, freedom: f64) -> f64 {
     let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else { return f64::INFINITY };
     if tail >= 0.5 {

@@ -1,29 +1,29 @@
 //! The uncertainty of a percentile of one run.
 //!
-//! Latencies that follow one another depend on each other, so a run is cut into intervals (one
-//! second each, say) and groups of consecutive intervals are resampled: the circular block
-//! bootstrap (Politis and Romano 1992) with groups of n^(1/3) intervals. Histograms are merged;
-//! percentiles are never averaged. As there are few groups, the limits are wider than the nominal
-//! confidence (the expanded percentile interval of Hesterberg, "What teachers should know about the
-//! bootstrap", The American Statistician 69(4), 2015). Limits are interpolated within their
-//! buckets, so that the width of a bucket does not widen the interval.
+//! Latencies that follow one another depend on each other. Therefore, a run is divided into
+//! intervals (for example of one second), and groups of consecutive intervals are resampled: the
+//! circular block bootstrap (Politis and Romano 1992) with groups of n^(1/3) intervals. Histograms
+//! are merged; percentiles are never averaged. Because there are few groups, the limits are wider
+//! than the nominal confidence (the expanded percentile interval of Hesterberg, "What teachers
+//! should know about the bootstrap", The American Statistician 69(4), 2015). Limits are
+//! interpolated within their buckets, so that the width of a bucket does not widen the interval.
 
 use iolab_histogram::{SparseHistogram, bucket_low};
 
 use crate::{Interval, Random, normal, quantile};
 
-/// How many latencies the `percent`-th percentile needs to be meaningful: 10 / (1 - p), ten of them
-/// beyond it.
+/// How many latencies the `percent`-th percentile needs to be meaningful: 10 / (1 - p), so that ten
+/// of them are beyond it.
 pub fn samples_needed(percent: f64) -> u64 {
     // Slightly less, so that 1 - 0.999 counts as a thousandth.
     (10.0 / (1.0 - percent / 100.0) - 1e-6).ceil() as u64
 }
 
-/// Fewer intervals than this cannot be resampled in any useful way.
+/// Fewer intervals than this cannot be resampled usefully.
 pub(crate) const LEAST_INTERVALS: usize = 10;
 
 /// Intervals for percentiles of all latencies in `intervals`, in ns. `None` for a percentile with
-/// fewer samples than [`samples_needed`], and for all with fewer than ten intervals.
+/// fewer samples than [`samples_needed`], and for all percentiles with fewer than ten intervals.
 pub fn percentile_intervals(
     intervals: &[SparseHistogram],
     percents: &[f64],
@@ -59,12 +59,12 @@ pub fn percentile_intervals(
     percents.iter().zip(&resampled).map(answer).collect()
 }
 
-/// Intervals that are drawn together.
+/// The number of intervals that are drawn together.
 pub(crate) fn stretch(intervals: usize) -> usize {
     (intervals as f64).cbrt().round().max(1.0) as usize
 }
 
-/// Counts of each interval in the buckets that any of them uses.
+/// The counts of each interval in the buckets that any of them uses.
 struct Rows {
     counts: Vec<Vec<u64>>,
     /// Lower and upper end of each bucket.

@@ -2,14 +2,14 @@
 //!
 //! Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014),
 //! whose finalizer passes BigCrush. Resampling needs no more than 2^40 numbers, far below its
-//! period of 2^64. Not for cryptography.
+//! period of 2^64. It is not suitable for cryptography.
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of a seed; any seed will do.
+    /// The stream of a seed; any seed is suitable.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -22,18 +22,18 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    /// Below `end`, all equally likely to within 2^-64 · `end` (Lemire's multiplication without its
-    /// rejection).
+    /// A number below `end`, all equally likely to within 2^-64 · `end` (Lemire's multiplication
+    /// without its rejection).
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
-    /// From 0 (in) to 1 (out), uniform.
+    /// A number from 0 (included) to 1 (excluded), uniform.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Standard normal (Box and Muller 1958).
+    /// A number from the standard normal distribution (Box and Muller 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()

@@ -1,9 +1,9 @@
-//! Do two unpaired samples lie in different places? The Mann-Whitney (Wilcoxon rank-sum) test, with
-//! the shift and the interval that belong to it.
+//! Do two unpaired samples have the same location? The Mann-Whitney (Wilcoxon rank-sum) test, with
+//! the corresponding shift and interval.
 //!
 //! Sources: Mann and Whitney 1947; Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric
-//! Statistical Methods", section 4.3. For trials that were not measured in blocks. For trials in
-//! blocks, use the signed-rank test, which accounts for a slow block.
+//! Statistical Methods", section 4.3. This is for trials that were not measured in blocks. For
+//! trials in blocks, use the signed-rank test, which accounts for a slow block.
 
 use crate::normal;
 use crate::ranks::{critical, double_ranks, tie_loss, two_sided};
@@ -27,12 +27,12 @@ fn weights(double_ranks: &[u32], chosen: usize) -> Vec<f64> {
     weights.swap_remove(chosen)
 }
 
-/// Tests whether values of `first` and of `second` tend to be larger; the statistic is U of
-/// `first`: the number of pairs in which it is the larger, ties counting half. `None` when either
-/// is empty.
+/// Tests whether values of one sample tend to be larger than those of the other. The statistic is U
+/// of `first`: the number of pairs in which it is larger, with ties counted as half. `None` if
+/// either is empty.
 ///
-/// With up to 60 values in all the p-value is exact, with ties too; beyond, it is the normal
-/// approximation with tie and continuity correction, as `scipy.stats.mannwhitneyu` makes it.
+/// With up to 60 values in total, the p-value is exact, even with ties. With more, it is the normal
+/// approximation with tie and continuity correction, as in `scipy.stats.mannwhitneyu`.
 pub fn rank_sum(first: &[f64], second: &[f64]) -> Option<TestResult> {
     let all = [first, second].concat();
     if first.is_empty() || second.is_empty() || all.iter().any(|value| value.is_nan()) {
@@ -52,9 +52,9 @@ pub fn rank_sum(first: &[f64], second: &[f64]) -> Option<TestResult> {
     Some(TestResult { statistic, p_value: (2.0 * normal::cdf(-z)).min(1.0), exact: false })
 }
 
-/// How much larger values of `first` are than those of `second`: the Hodges-Lehmann shift (median
-/// of all differences), and the shifts that [`rank_sum()`] would not reject. 95 % needs 4 values in
-/// each sample. `None` when either is empty.
+/// How much larger values of `first` are than those of `second`: the Hodges-Lehmann shift (the
+/// median of all differences), and the shifts that [`rank_sum()`] would not reject. A confidence of
+/// 95 % needs 4 values in each sample. `None` if either is empty.
 pub fn rank_sum_interval(first: &[f64], second: &[f64], confidence: f64) -> Option<Interval> {
     let mut differences: Vec<f64> = first.iter().flat_map(|one| second.iter().map(move |other| one - other)).collect();
     if differences.iter().any(|difference| difference.is_nan()) {

@@ -1,6 +1,6 @@
 //! Ranks with ties, and the distribution of sums of ranks.
 
-/// Twice the rank of each value, from 2 on; equal values share their mean rank, and doubling makes
+/// Twice the rank of each value, from 2 on. Equal values share their mean rank, and doubling makes
 /// it a whole number.
 pub(crate) fn double_ranks(values: &[f64]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -10,7 +10,7 @@ pub(crate) fn double_ranks(values: &[f64]) -> Vec<u32> {
     while start < order.len() {
         let is_equal = |place: &usize| values[order[*place]] == values[order[start]];
         let end = (start..order.len()).take_while(is_equal).count() + start;
-        // Ranks start + 1 to end: twice their mean.
+        // The ranks are start + 1 to end; this is twice their mean.
         for place in &order[start..end] {
             ranks[*place] = (start + 1 + end) as u32;
         }
@@ -19,15 +19,15 @@ pub(crate) fn double_ranks(values: &[f64]) -> Vec<u32> {
     ranks
 }
 
-/// Sum of t^3 - t over groups of t equal ranks: the reduction of a rank sum's variance by ties.
+/// The sum of t^3 - t over groups of t equal ranks: ties reduce the variance of a rank sum by it.
 pub(crate) fn tie_loss(double_ranks: &[u32]) -> f64 {
     let mut sorted = double_ranks.to_vec();
     sorted.sort_unstable();
     sorted.chunk_by(|a, b| a == b).map(|group| (group.len() as f64).powi(3) - group.len() as f64).sum()
 }
 
-/// Two-sided p-value of an integer statistic: twice the lighter tail, `value` in it, of weights
-/// over 0, 1, 2 …
+/// The two-sided p-value of an integer statistic: twice the lighter tail, including `value`, of
+/// weights over 0, 1, 2 …
 pub(crate) fn two_sided(weights: &[f64], value: usize) -> f64 {
     let total: f64 = weights.iter().sum();
     let below: f64 = weights[..=value].iter().sum();
@@ -35,9 +35,9 @@ pub(crate) fn two_sided(weights: &[f64], value: usize) -> f64 {
     (2.0 * below.min(above) / total).min(1.0)
 }
 
-/// How many values to leave out at each end of a symmetric distribution, so that at most
-/// `confidence` remains between (but at least one, so that an interval has limits), and the
-/// confidence that this reaches. As `wilcox.test` of R does it.
+/// How many values to leave out at each end of a symmetric distribution so that at most
+/// `confidence` remains between them (but at least one, so that an interval has limits), and the
+/// confidence that this reaches. This is what `wilcox.test` of R does.
 pub(crate) fn critical(weights: &[f64], confidence: f64) -> (usize, f64) {
     let total: f64 = weights.iter().sum();
     let tail = (1.0 - confidence) / 2.0;
@@ -45,7 +45,7 @@ pub(crate) fn critical(weights: &[f64], confidence: f64) -> (usize, f64) {
     // Slightly more, so that a tail that differs only by rounding counts as equal.
     for (value, weight) in weights.iter().enumerate() {
         if (below + weight) / total > tail * (1.0 + 1e-12) {
-            // Probability of all values up to `value - 1`.
+            // The probability of all values up to `value - 1`.
             return if value == 0 { (1, 1.0 - 2.0 * weight / total) } else { (value, 1.0 - 2.0 * below / total) };
         }
         below += weight;

@@ -1,9 +1,9 @@
-//! Is the middle of paired differences zero? Wilcoxon's signed-rank test, with the estimate and the
-//! interval that belong to it.
+//! Is the middle of paired differences zero? Wilcoxon's signed-rank test, with the corresponding
+//! estimate and interval.
 //!
-//! Sources: Wilcoxon 1945; Hodges and Lehmann 1963 for the pseudo-median; the interval by inverting
-//! the test as in Hollander and Wolfe, "Nonparametric Statistical Methods", section 3.3, and
-//! `wilcox.test` of R. Differences have to be symmetric about their middle, as differences of
+//! Sources: Wilcoxon 1945; Hodges and Lehmann 1963 for the pseudo-median. The interval inverts the
+//! test as in Hollander and Wolfe, "Nonparametric Statistical Methods", section 3.3, and
+//! `wilcox.test` of R. Differences must be symmetric about their middle, as differences of
 //! exchangeable trials are.
 
 use crate::normal;
@@ -29,12 +29,12 @@ fn weights(double_ranks: &[u32]) -> Vec<f64> {
     weights
 }
 
-/// Tests whether the middle of `differences` is zero. Zeroes are left out (Wilcoxon's own rule);
-/// the statistic is the sum of the ranks of positive differences. `None` when nothing is left.
+/// Tests whether the middle of `differences` is zero. Zeroes are left out (Wilcoxon's own rule).
+/// The statistic is the sum of the ranks of positive differences. `None` if nothing is left.
 ///
-/// Up to 100 differences the p-value is exact, with ties too (the permutation distribution of the
-/// midranks); beyond, it is the normal approximation with the tie correction and without a
-/// continuity correction, as `scipy.stats.wilcoxon` makes it.
+/// With up to 100 differences, the p-value is exact, even with ties (the permutation distribution
+/// of the midranks). With more, it is the normal approximation with the tie correction and without
+/// a continuity correction, as in `scipy.stats.wilcoxon`.
 pub fn signed_rank(differences: &[f64]) -> Option<TestResult> {
     let kept: Vec<f64> = differences.iter().copied().filter(|difference| *difference != 0.0).collect();
     if kept.is_empty() || kept.iter().any(|difference| difference.is_nan()) {
@@ -55,12 +55,13 @@ pub fn signed_rank(differences: &[f64]) -> Option<TestResult> {
     Some(TestResult { statistic, p_value: normal::two_sided(z), exact: false })
 }
 
-/// The Hodges-Lehmann pseudo-median of `values` (the median of the means of all pairs, each value
-/// with itself too) and the interval of all middles that [`signed_rank()`] would not reject.
+/// The Hodges-Lehmann pseudo-median of `values` (the median of the means of all pairs, including
+/// each value with itself), and the interval of all middles that [`signed_rank()`] would not
+/// reject.
 ///
-/// The confidence reached is that of the exact distribution: with 7 values, 95 % asked are 95.3 %.
-/// Fewer than 6 values cannot reach 95 %: the interval is then from the smallest to the largest
-/// value, with the confidence that these reach. `None` without values.
+/// The confidence that was reached is that of the exact distribution: with 7 values, a request for
+/// 95 % gives 95.3 %. Fewer than 6 values cannot reach 95 %; the interval is then from the smallest
+/// to the largest value, with the confidence that these reach. `None` without values.
 pub fn signed_rank_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     if values.is_empty() || values.iter().any(|value| value.is_nan()) {
         return None;

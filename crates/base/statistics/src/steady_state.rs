@@ -1,4 +1,4 @@
-//! Has a device settled? The rules of SNIA, and fio's.
+//! Has a device settled? SNIA's rules, and fio's.
 //!
 //! Source: SNIA, "Solid State Storage Performance Test Specification" 2.0.2, section 2.1.24: over a
 //! window of five rounds, the difference between the largest and the smallest value is at most 20 %
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 pub struct SniaRules {
     /// Rounds in the window.
     pub window: usize,
-    /// Largest allowed difference between the largest and the smallest value, as a share of the
+    /// The largest allowed difference between the largest and the smallest value, as a share of the
     /// mean.
     pub range: f64,
-    /// Largest allowed rise or fall of the line over the window, as a share of the mean.
+    /// The largest allowed rise or fall of the line over the window, as a share of the mean.
     pub slope: f64,
     /// Rounds after which to give up.
     pub most_rounds: usize,
@@ -33,7 +33,7 @@ impl Default for SniaRules {
 #[serde(rename_all = "snake_case")]
 pub enum SteadyState {
     /// Steady over the window that ends before round `end` (counted from 0); later rounds are not
-    /// looked at.
+    /// examined.
     Reached {
         /// First round of the window.
         start: usize,
@@ -41,23 +41,23 @@ pub enum SteadyState {
         end: usize,
         /// Mean over the window: the result.
         mean: f64,
-        /// Largest less smallest, as a share of the mean.
+        /// The largest minus the smallest value, as a share of the mean.
         range: f64,
         /// Rise or fall of the line over the window, as a share of the mean.
         slope: f64,
         /// The line over the window; place 0 is `start`.
         line: Line,
     },
-    /// Not yet; go on.
+    /// Not yet; continue.
     NotYet {
-        /// As above, of the last window; `None` before the first is full.
+        /// As above, for the last window; `None` before the first is full.
         range: Option<f64>,
         /// As above.
         slope: Option<f64>,
     },
     /// Not steady within the allowed rounds: there is no steady state to report.
     GivenUp {
-        /// As above, of the last window.
+        /// As above, for the last window.
         range: f64,
         /// As above.
         slope: f64,
@@ -94,16 +94,16 @@ fn excursions(values: &[f64]) -> Option<(f64, f64, Line)> {
     Some(((largest - smallest) / mean, slope / mean, line))
 }
 
-/// What `ss=iops:x%` of fio compares with its limit: the largest distance of a value from the mean,
-/// as a share of the mean. `None` without values or with a mean of zero.
+/// The figure that fio compares for `ss=iops:x%`: the largest distance of a value from the mean, as
+/// a share of the mean. `None` without values or with a mean of zero.
 pub fn fio_deviation(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let largest = values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max);
     Some(largest / mean).filter(|share| share.is_finite())
 }
 
-/// What `ss=iops_slope:x%` of fio compares with its limit: the growth of the least-squares line
-/// from one value to the next, as a share of the mean.
+/// The figure that fio compares for `ss=iops_slope:x%`: the growth of the least-squares line from
+/// one value to the next, as a share of the mean.
 pub fn fio_slope(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let slope = Line::through(values)?.slope.abs();

@@ -1,6 +1,6 @@
-//! Block designs whose truth is known: intervals of all pairs hold it together as often as they
-//! say, equal configurations are seldom called different however trials stray, and differences of
-//! everyday size are found. Seeds are fixed, so the counts are always the same.
+//! Block designs whose truth is known: intervals of all pairs contain it simultaneously as often as
+//! they claim, equal configurations are rarely called different however trials vary, and
+//! differences of common size are found. Seeds are fixed, so the counts are always the same.
 
 mod strays;
 
@@ -26,7 +26,7 @@ impl Plan {
         Plan { rows, blocks, family, critical }
     }
 
-    /// In how many per cent of studies, moved by `effects`, all intervals hold the truth.
+    /// The percentage of studies, moved by `effects`, in which all intervals contain the truth.
     fn coverage(&self, seed: u64, strays: Strays, effects: fn(usize) -> f64) -> f64 {
         let mut random = Random::new(seed);
         let mut held = 0;
@@ -45,8 +45,8 @@ impl Plan {
         100.0 * held as f64 / STUDIES as f64
     }
 
-    /// In how many per cent of studies the last configuration is called better than the first, by
-    /// the verdict.
+    /// The percentage of studies in which the verdict calls the last configuration better than the
+    /// first.
     fn power(&self, seed: u64, strays: Strays, ratio: f64) -> f64 {
         let mut random = Random::new(seed);
         let mut found = 0;
@@ -130,7 +130,7 @@ fn a_stall_is_told() {
     assert!(others < 50, "{others} ordinary trials of 44,000 were called far");
 }
 
-/// What is missing costs its own information only: the intervals still hold the truth.
+/// Missing trials lose only their own information: the intervals still contain the truth.
 #[test]
 fn missing_trials_leave_the_rest_sound() {
     let mut present = vec![vec![true; 6]; 5];
@@ -143,7 +143,7 @@ fn missing_trials_leave_the_rest_sound() {
     let mut held = 0;
     for _ in 0..STUDIES {
         let mut values = study(&mut random, 5, 6, strays("normal"));
-        // What stands where there is no trial makes no difference.
+        // The value of a trial that does not exist makes no difference.
         values[2][3] = 1e6;
         let stated = family.state(&values).stated;
         held += usize::from(stated.iter().flatten().all(|one| one.estimate.abs() <= critical * one.error));
@@ -155,7 +155,7 @@ fn missing_trials_leave_the_rest_sound() {
 #[test]
 fn as_many_more_repeats_as_are_named_decide_four_times_of_five() {
     let rules = DecisionRules::default();
-    // 6 % between two of four configurations: three blocks do not tell.
+    // 6 % between two of four configurations: three blocks cannot decide.
     let (few, ratio) = (Plan::new(4, 3), 1.06_f64);
     let error = NOISE * (2.0 / 3.0_f64).sqrt();
     let evidence = Evidence {
@@ -172,7 +172,7 @@ fn as_many_more_repeats_as_are_named_decide_four_times_of_five() {
     assert_eq!(comparison.verdict, Verdict::Undecided { more_repeats: Some(more) });
     let percent = Plan::new(4, 3 + more).power(10, strays("normal"), ratio);
     assert!((72.0..=92.0).contains(&percent), "{more} more: found in {percent} % of studies");
-    // What a plan promises before anything is measured is kept, too.
+    // What a plan predicts before anything is measured is true, too.
     let plan = Plan::new(9, 5);
     let promised = decidable(&plan.family, 0, NOISE, &rules).expect("five blocks");
     let percent = plan.power(11, strays("normal"), 1.0 + promised);

@@ -21,7 +21,7 @@ fn verdicts_follow_from_interval_and_zone() {
     check(larger, Better::Lower, Verdict::Worse);
     check([1.0; 7], Better::Higher, Verdict::Equivalent);
     check([1.005, 0.995, 1.01, 1.0, 0.99, 1.002, 0.998], Better::Lower, Verdict::Equivalent);
-    // Significant, and still too small to matter.
+    // Significant, but too small to matter.
     check([1.010, 1.011, 1.009, 1.012, 1.010, 1.011, 1.009], Better::Higher, Verdict::Equivalent);
     check([1.5, 0.7, 1.2, 0.9, 1.1, 1.3, 0.8], Better::Higher, Verdict::Undecided { more_repeats: None });
     check([1.14, 1.02, 1.09, 0.98, 1.06, 0.99, 1.11], Better::Higher, Verdict::Undecided { more_repeats: Some(6) });
@@ -39,7 +39,7 @@ fn too_few_blocks_give_a_size_and_no_verdict() {
     let one = of(&[1.0], &[7.5]).expect("sound values");
     assert_eq!(one.verdict, Verdict::Undecided { more_repeats: Some(2) });
     assert_eq!((one.ratio.low, one.ratio.confidence), (one.ratio.high, 0.0));
-    // Three are enough for what is large.
+    // Three are enough for a large difference.
     assert_eq!(of(&[1.0, 1.0, 1.0], &[7.3, 7.5, 7.7]).expect("sound values").verdict, Verdict::Better);
     for (baseline, candidate) in
         [(&[1.0][..], &[][..]), (&[], &[]), (&[0.0], &[1.0]), (&[1.0], &[f64::NAN]), (&[1.0], &[-1.0])]
@@ -55,7 +55,7 @@ fn the_exact_test_stands_beside_and_decides_nothing() {
         |theirs: &[f64], ours: &[f64]| compare_unpaired(theirs, ours, Better::Lower, &rules).expect("sound values");
     let four = of(&[100.0, 101.0, 102.0, 103.0], &[120.0, 121.0, 122.0, 123.0]);
     assert_eq!((four.verdict, four.blocks, four.delta), (Verdict::Worse, 4, Some(1.0)));
-    // Two of the 70 ways to choose four of eight.
+    // Two of the 70 ways to choose four from eight.
     let exact = four.exact_p.expect("an exact test");
     assert!((exact - 2.0 / 70.0).abs() < 1e-12 && four.ratio.holds(1.2), "{four:?}");
     let alike = of(&[100.0, 100.1, 99.9, 100.2, 99.8], &[100.05, 100.15, 99.95, 100.0, 99.85]);
@@ -93,7 +93,7 @@ fn a_family_that_cannot_know_says_nothing() {
 #[test]
 fn snia_judges_the_first_window_that_fits() {
     let rules = SniaRules::default();
-    // A write cliff: fresh, falling, steady from the sixth round on.
+    // A write cliff: fresh, then falling, then steady from the sixth round on.
     let cliff = [900.0, 850.0, 700.0, 450.0, 330.0, 300.0, 310.0, 295.0, 305.0, 300.0, 302.0];
     let SteadyState::Reached { start, end, mean, range, slope, line } = snia(&cliff, &rules) else {
         panic!("it settles: {:?}", snia(&cliff, &rules))
@@ -101,7 +101,7 @@ fn snia_judges_the_first_window_that_fits() {
     assert_eq!((start, end), (4, 9));
     assert!((mean - 308.0).abs() < 1e-9, "{mean}");
     assert!((range - 35.0 / 308.0).abs() < 1e-12, "{range}");
-    // Products about the middle: -2·330 - 300 + 295 + 2·305 = -55; over 10: -5.5 a round.
+    // Products about the middle: -2·330 - 300 + 295 + 2·305 = -55; divided by 10: -5.5 per round.
     assert!((line.slope + 5.5).abs() < 1e-9 && (slope - 22.0 / 308.0).abs() < 1e-12, "{line:?}");
     assert_eq!(snia(&cliff[..4], &rules), SteadyState::NotYet { range: None, slope: None });
     assert!(matches!(snia(&cliff[..7], &rules), SteadyState::NotYet { range: Some(range), .. } if range > 0.2));
@@ -130,7 +130,7 @@ fn snia_gives_up_at_round_25() {
     assert!(matches!(snia(&sawtooth[..24], &rules), SteadyState::NotYet { .. }));
     let SteadyState::GivenUp { range, .. } = snia(&sawtooth[..25], &rules) else { panic!("25 rounds are the end") };
     assert!(range > 0.2);
-    // It would settle later; that does not count.
+    // It would settle later, but that does not count.
     assert!(matches!(snia(&sawtooth, &rules), SteadyState::GivenUp { .. }));
 }
 
@@ -153,9 +153,9 @@ fn a_series_settles_where_its_last_level_begins() {
     let start = |values: &[f64]| steady_segment(values, 0.05).map(|segment| segment.start);
     assert_eq!(start(&series(&[(50.0, 12), (20.0, 40)])), Some(12));
     assert_eq!(start(&series(&[(20.0, 30)])), Some(0));
-    // A dip in the middle that comes back: only what follows it counts, and that is less than half.
+    // A dip in the middle that ends again: only what follows it counts, and that is less than half.
     assert_eq!(start(&series(&[(20.0, 20), (5.0, 10), (20.0, 20)])), None);
-    // Two levels within the tolerance are one.
+    // Two levels within the tolerance count as one.
     assert_eq!(start(&series(&[(40.0, 10), (20.0, 20), (20.8, 20)])), Some(10));
     assert_eq!(start(&[]), None);
     assert_eq!(change_points(&[5.0; 8], 2, 1.0).len(), 1);

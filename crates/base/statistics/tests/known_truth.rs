@@ -1,5 +1,5 @@
-//! Simulated data whose truth is known: intervals hold it as often as they say, and equal
-//! configurations are seldom called different, even while the machine drifts. Seeds are fixed, so
+//! Simulated data whose truth is known: intervals contain it as often as they claim, and equal
+//! configurations are rarely called different, even while the machine drifts. Seeds are fixed, so
 //! the counts are always the same.
 
 use iolab_histogram::{Histogram, SparseHistogram};
@@ -9,10 +9,10 @@ use iolab_statistics::{
 };
 
 const STUDIES: usize = 8000;
-/// Fewer where each is resampled.
+/// The number of studies for tests that resample each one.
 const RESAMPLED: usize = 600;
 
-/// In how many per cent of simulated studies `holds` says that the interval holds the truth.
+/// The percentage of simulated studies for which `holds` says that the interval contains the truth.
 fn coverage(studies: usize, seed: u64, holds: impl Fn(&mut Random) -> bool) -> f64 {
     let mut random = Random::new(seed);
     100.0 * (0..studies).filter(|_| holds(&mut random)).count() as f64 / studies as f64
@@ -60,8 +60,8 @@ fn median_intervals_hold_the_truth_of_skewed_data() {
     }
 }
 
-/// Why the comparison does not bootstrap seven blocks: with as few, resampling promises more than
-/// it keeps.
+/// Why the comparison does not bootstrap seven blocks: with so few, the intervals of resampling
+/// contain the truth less often than they claim.
 #[test]
 fn resampling_few_blocks_promises_too_much() {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -75,8 +75,8 @@ fn resampling_few_blocks_promises_too_much() {
     assert!((93.0..=97.0).contains(&percent(60, 5)));
 }
 
-/// One run of two minutes, second by second, whose level wanders: each second's latencies are
-/// exponential about it.
+/// One run of two minutes, second by second, whose level varies slowly: the latencies of each
+/// second are exponential about it.
 fn latencies(random: &mut Random) -> Vec<Vec<f64>> {
     let mut level = 0.0;
     let mut second = |random: &mut Random| -> Vec<f64> {
@@ -97,7 +97,7 @@ fn wandering_run(random: &mut Random) -> Vec<SparseHistogram> {
 
 #[test]
 fn percentile_intervals_hold_the_truth_of_dependent_latencies() {
-    // The truth from many runs of the same kind.
+    // The truth is taken from many runs of the same kind.
     let mut random = Random::new(99);
     let all: Vec<f64> = (0..200).flat_map(|_| latencies(&mut random)).flatten().collect();
     let truth = [0.5, 0.99].map(|share| quantile(&all, share).expect("there are values"));
@@ -117,7 +117,7 @@ fn percentile_intervals_hold_the_truth_of_dependent_latencies() {
     assert!(few[0].is_some() && few[1].is_none(), "24,000 samples are enough for p99.9, not for p99.99");
 }
 
-/// Two minutes of a rate that wanders about 1000.
+/// Two minutes of a rate that varies slowly around 1000.
 fn wandering_rate(random: &mut Random) -> Vec<f64> {
     let mut level = 0.0;
     let mut second = |random: &mut Random| {
@@ -147,15 +147,15 @@ fn intervals_of_mean_rates_and_of_their_ratio_hold_the_truth() {
     assert_eq!(mean_interval(&[1.0; 9], 0.95, 200, 1), None, "nine stretches are too few");
 }
 
-/// Speed of the machine from 1 to 3 over the study, in a random shape.
+/// The speed of the machine, from 1 to 3 over the study, in a random shape.
 fn drift(random: &mut Random, steps: usize) -> Vec<f64> {
     let phase = random.unit() * std::f64::consts::TAU;
     let level = |step: usize| 2.0 + (phase + std::f64::consts::PI * step as f64 / steps as f64).sin();
     (0..steps).map(level).collect()
 }
 
-/// Two equal configurations, measured in blocks in random order and one after the other, on the
-/// same drifting machine.
+/// Two equal configurations on the same drifting machine, measured in blocks in random order, and
+/// one after the other.
 fn equal_configurations(random: &mut Random, blocks: usize) -> ([Vec<f64>; 2], [Vec<f64>; 2]) {
     let speeds = drift(random, 2 * blocks);
     let measure = |random: &mut Random, step: usize| speeds[step] * (0.03 * random.normal()).exp() * 1e5;

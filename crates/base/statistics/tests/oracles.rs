@@ -1,5 +1,5 @@
-//! Every estimator against answers of scipy, statsmodels and ruptures. `vectors/make_vectors.py`
-//! says how they came about.
+//! Every estimator is compared with results of scipy, statsmodels and ruptures.
+//! `vectors/make_vectors.py` shows how they were made.
 
 use iolab_statistics::{
     Better, Bootstrap, Comparison, DecisionRules, Family, Interval, Line, Method, Weights, change_points, compare,
@@ -138,7 +138,7 @@ fn designs_with_and_without_missing_trials_are_fitted_as_by_statsmodels() {
             close(stated.estimate, difference[2]);
             close(stated.error, difference[3]);
         }
-        // With spreads of their own, errors are those of the sandwich.
+        // With their own spreads, errors are those of the sandwich estimator.
         for (number, difference) in differences.iter().enumerate() {
             close(family.variance(number, &spreads).expect("connected"), numbers(difference)[4]);
         }
@@ -148,7 +148,7 @@ fn designs_with_and_without_missing_trials_are_fitted_as_by_statsmodels() {
     }
 }
 
-/// By simulation, and on the safe side.
+/// They come from a simulation, and are never too narrow.
 #[test]
 fn joint_limits_are_those_of_tukey_and_dunnett() {
     for vector in vectors("joint") {

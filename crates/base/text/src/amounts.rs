@@ -1,6 +1,6 @@
 //! Counts and amounts.
 
-/// A count with separated thousands: `1,234,567`.
+/// A count with separators between thousands: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -9,8 +9,8 @@ pub enum Alignment {
     Right,
 }
 
-/// Lines whose columns are as wide as their widest cell and two blanks apart, without blanks at the
-/// end. A line may have fewer cells than others.
+/// Formats lines as columns. Each column is as wide as its widest cell, and columns are two blanks
+/// apart, without blanks at the end. A line may have fewer cells than others.
 pub fn aligned<L: AsRef<[String]>>(lines: &[L], side: impl Fn(usize) -> Alignment) -> String {
     let columns = lines.iter().map(|line| line.as_ref().len()).max().unwrap_or(0);
     let width = |column: usize| {

@@ -5,17 +5,17 @@ pub fn counted(count: u64, one: &str) -> String {
     format!("{} {}", crate::grouped(count), noun(count, one))
 }
 
-/// The noun alone, for a count that stands elsewhere: `entry` for one, otherwise `entries`.
+/// Only the noun, if the count is written elsewhere: `entry` for one, otherwise `entries`.
 pub fn noun(count: u64, one: &str) -> String {
     if count == 1 { one.to_owned() } else { plural(one) }
 }
 
-/// How often in a sequence: `every operation`, `every 8 operations`.
+/// The frequency in a sequence: `every operation`, `every 8 operations`.
 pub fn every(count: u64, one: &str) -> String {
     if count == 1 { format!("every {one}") } else { format!("every {}", counted(count, one)) }
 }
 
-/// The regular plural of the last word; of `series`, which has none, the word itself.
+/// The regular plural of the last word. For `series`, which has no other plural, the word itself.
 fn plural(one: &str) -> String {
     if one.ends_with("series") {
         return one.to_owned();

@@ -1,5 +1,5 @@
-//! Names of Linux error numbers (`errno(3)`, generic architectures): job files and the output of
-//! strace have them.
+//! Names of Linux error numbers (`errno(3)`, generic architectures), which occur in job files and
+//! in the output of strace.
 
 /// The number of an error by its symbolic name, such as `EIO`.
 pub fn errno_by_name(name: &str) -> Option<i32> {

@@ -1,7 +1,7 @@
 //! Counts, amounts and tables as people read them, and the names of error numbers.
 //!
-//! Text for people only: what the job language reads back is printed by `units`, and so are
-//! measured times. Nothing here knows a locale.
+//! This text is only for people: what the job language reads back is printed by `units`, and so are
+//! measured times. Nothing here depends on the locale.
 
 mod amounts;
 mod columns;

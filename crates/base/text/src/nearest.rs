@@ -1,8 +1,9 @@
-//! Spelling suggestions: the known word nearest to what was written.
+//! Spelling suggestions: the known word that is nearest to a given one.
 
-/// The nearest of `known` if it is near enough to be meant. `-` and `_` count as the same letter.
+/// The nearest of `known`, if it is near enough to be the intended word. `-` and `_` count as the
+/// same letter.
 pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Longer texts are no misspelt words; measuring them would only take time.
+    // Longer texts are not misspelt words; comparing them would only take time.
     if written.is_empty() || written.len() > 64 {
         return None;
     }

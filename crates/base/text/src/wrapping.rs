@@ -1,13 +1,13 @@
-//! Paragraphs that are broken between words.
+//! Paragraphs that are broken into lines between words.
 
 /// Columns of a line when the width of the terminal is unknown.
 pub const USUAL_COLUMNS: usize = 100;
 
-/// The indentation of the continued lines of a paragraph.
+/// The indentation of all lines of a paragraph except the first.
 const INDENT: &str = "      ";
 
-/// `head` and `body` in lines of at most `columns`, each with a newline; later lines are indented.
-/// A word that is longer than a line gets a line of its own.
+/// Breaks `head` and `body` into lines of at most `columns`, each with a newline; lines after the
+/// first are indented. A word that is longer than a line gets its own line.
 pub fn paragraph(head: &str, body: &str, columns: usize) -> String {
     let mut text = String::new();
     let mut line = head.to_owned();

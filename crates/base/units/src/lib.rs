@@ -1,10 +1,10 @@
-//! Units of the job language: sizes in bytes, times in nanoseconds, read from text and printed
+//! Units of the job language: sizes in bytes and times in nanoseconds, read from text and printed
 //! again.
 //!
-//! Guarantees: whatever [`format_bytes`] and [`format_ns`] print, [`parse_bytes`] and [`parse_ns`]
-//! read back as the same number; anything that is not understood to its last character is a typed
-//! [`UnitError`]. Deliberately not here: arithmetic, variables and percent signs, which belong to
-//! the job language.
+//! Guarantees: [`parse_bytes`] and [`parse_ns`] read whatever [`format_bytes`] and [`format_ns`]
+//! print as the same number. Anything that is not understood to its last character is a typed
+//! [`UnitError`]. Arithmetic, variables and percent signs belong to the job language and are not
+//! handled here.
 
 mod print;
 mod read;

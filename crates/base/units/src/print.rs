@@ -1,4 +1,4 @@
-//! Quantities to text, in the notation that the job language reads back.
+//! Prints quantities in the notation that the job language reads.
 
 use crate::read::{NS_PER_MICROSECOND, NS_PER_MILLISECOND, NS_PER_SECOND};
 
@@ -13,7 +13,7 @@ pub fn format_bytes(bytes: u64) -> String {
     bytes.to_string()
 }
 
-/// Nanoseconds in the unit that reads best: `30m`, `90s`, `1.5s`, `250us`.
+/// Nanoseconds in the most readable unit: `30m`, `90s`, `1.5s`, `250us`.
 pub fn format_ns(ns: u64) -> String {
     let whole = [(86_400 * NS_PER_SECOND, "d"), (3_600 * NS_PER_SECOND, "h"), (60 * NS_PER_SECOND, "m")];
     for (unit, name) in whole {
@@ -39,9 +39,9 @@ pub fn format_ns(ns: u64) -> String {
     format!("{integer}.{}{name}", digits.trim_end_matches('0'))
 }
 
-/// A measured time in three digits, with the unit that makes it so: `31 ns`, `1.64 µs`, `54.0 µs`,
-/// `120 ms`, `2.50 s`. All measured times for people are printed by this, except in the output
-/// formats of other programs.
+/// A measured time in three digits, with the suitable unit: `31 ns`, `1.64 µs`, `54.0 µs`, `120
+/// ms`, `2.50 s`. All measured times for people are printed by this, except in the output formats
+/// of other programs.
 pub fn rounded_ns(ns: f64) -> String {
     for (divisor, unit) in [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")] {
         let value = ns / divisor;

@@ -1,8 +1,8 @@
-//! Text to quantities, by the rules of fio's manual ("PARAMETER TYPES").
+//! Reads quantities from text, by the rules of fio's manual ("PARAMETER TYPES").
 //!
-//! Case does not matter. `0x` begins a hexadecimal number. A decimal fraction is accepted when the
-//! result is a whole number (`1.5k` is 1536 bytes), because other readings, such as fio's "one
-//! byte", are traps.
+//! Case does not matter. `0x` begins a hexadecimal number. A decimal fraction is accepted if the
+//! result is a whole number (`1.5k` is 1536 bytes). Other readings, such as fio's "one byte", would
+//! mislead.
 
 use thiserror::Error;
 
@@ -13,11 +13,11 @@ pub const NS_PER_MILLISECOND: u64 = 1_000_000;
 /// Nanoseconds in a microsecond.
 pub const NS_PER_MICROSECOND: u64 = 1_000;
 
-/// Which factor the unit prefixes stand for (`kb_base=`).
+/// The factors that the unit prefixes stand for (`kb_base=`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KbBase {
-    /// fio's default: `k` is 1024 and `ki` is 1000, the reverse of the standards, for the sake of
-    /// old job files.
+    /// fio's default: `k` is 1024 and `ki` is 1000. This is the reverse of the standards, for the
+    /// sake of old job files.
     #[default]
     K1024,
     /// As SI and IEC 80000-13 say: `k` is 1000 and `ki` is 1024.
@@ -46,7 +46,7 @@ pub fn parse_count(text: &str, base: KbBase) -> Result<i64, UnitError> {
 }
 
 /// Reads a time and returns nanoseconds: `10`, `10s`, `1.5h`, `300us`, `5msec`. A number without a
-/// unit counts in `bare_ns` nanoseconds (such as [`NS_PER_SECOND`]).
+/// unit counts units of `bare_ns` nanoseconds (such as [`NS_PER_SECOND`]).
 ///
 /// # Errors
 /// Anything else, a negative time, or more than `u64` nanoseconds (584 years).
@@ -102,7 +102,7 @@ fn time_factor(suffix: &str, bare_ns: u64) -> Result<i128, UnitError> {
     })
 }
 
-/// Sign, digits, fraction and suffix of `text`, multiplied out.
+/// Reads the sign, digits, fraction and suffix of `text`, and multiplies them out.
 fn scaled(text: &str, unit: &'static str, factor: impl Fn(&str) -> Result<i128, UnitError>) -> Result<i128, UnitError> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -123,7 +123,7 @@ fn scaled(text: &str, unit: &'static str, factor: impl Fn(&str) -> Result<i128, 
     Ok(if negative { -value } else { value })
 }
 
-/// An unsigned number taken apart: `digits / divisor`, then the suffix in lower case.
+/// The parts of an unsigned number: `digits / divisor`, then the suffix in lower case.
 struct Number {
     digits: i128,
     divisor: i128,
@@ -168,20 +168,20 @@ impl Number {
 /// Why a size, count or time was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnitError {
-    /// There is nothing to read.
+    /// The text is empty.
     #[error("a number is missing")]
     Empty,
     /// It does not begin with digits.
     #[error("`{0}` is not a number")]
     NotANumber(String),
-    /// The number is followed by something that is no unit.
+    /// The number is followed by something that is not a unit.
     #[error("`{suffix}` is not a unit of {what} (known: {known})")]
     UnknownSuffix {
         /// The text after the digits.
         suffix: String,
         /// `size` or `time`.
         what: &'static str,
-        /// Units that would do.
+        /// The units that are accepted.
         known: &'static str,
     },
     /// Larger than the program can count.

@@ -8,7 +8,6 @@
 //! another kind than its reader expects, or a missing default, is a mismatch between the option
 //! table and this crate. It becomes an error that says so (never a panic on a user's job), and the
 //! same test finds it.
-//! user's job), and the same test finds it.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! What every server of a kernel driver needs: commands through io_uring, and a way to be stopped.
+//! What servers of kernel drivers need: commands through io_uring, and a way to stop a server.
 //!
 //! [`CommandRing`] carries the commands of interfaces that use io_uring; [`Stop`] ends a server
-//! from outside. Nothing here knows FUSE or ublk, or reads a clock.
+//! from outside. This module knows neither FUSE nor ublk, and reads no clock.
 
 mod ring;
 mod stop;

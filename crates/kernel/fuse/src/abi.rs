@@ -1,5 +1,5 @@
-//! The FUSE protocol as bytes: numbers, messages in, messages out (`include/uapi/linux/fuse.h`,
-//! version 7).
+//! The FUSE protocol as bytes: numbers, incoming messages, outgoing messages
+//! (`include/uapi/linux/fuse.h`, version 7).
 //!
 //! ```text
 //!  request:  | header, 40 bytes | arguments of the opcode | data or name |
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Fields are in the byte order of the machine. Messages are read field by field, so that a short
-//! or invalid one gives `None` and never a wrong access. This file knows nothing of files.
+//! or invalid one gives `None` and never a wrong access. This file does not interpret them.
 
 /// Requests (`enum fuse_opcode`).
 pub mod opcode {
@@ -95,7 +95,7 @@ pub mod opcode {
     pub const STATX: u32 = 52;
 }
 
-/// Flags of INIT; those above bit 31 travel in `flags2` (`FUSE_INIT_EXT`).
+/// Flags of INIT; those above bit 31 are in `flags2` (`FUSE_INIT_EXT`).
 pub mod init_flag {
     /// `FUSE_ASYNC_READ`
     pub const ASYNC_READ: u64 = 1 << 0;
@@ -145,7 +145,7 @@ pub mod open_flag {
     pub const PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
 }
 
-/// What SETATTR wants to set.
+/// The attributes that SETATTR sets.
 pub mod set {
     /// `FATTR_MODE`
     pub const MODE: u32 = 1 << 0;
@@ -213,18 +213,18 @@ pub struct InHeader {
     pub length: u32,
     /// The requested operation, of [`opcode`].
     pub opcode: u32,
-    /// Identifies the request; its answer carries the same value.
+    /// Identifies the request; the answer carries the same value.
     pub unique: u64,
-    /// The node that it is about.
+    /// The node that the request is about.
     pub node: u64,
-    /// User on whose behalf.
+    /// User of the requesting process.
     pub uid: u32,
     /// Group of the requesting process.
     pub gid: u32,
 }
 
 impl InHeader {
-    /// None when it is too short.
+    /// Parses a header; `None` if the bytes are too short.
     #[inline]
     pub fn parse(bytes: &[u8]) -> Option<InHeader> {
         Some(InHeader {
@@ -248,7 +248,7 @@ pub fn out_header(unique: u64, error: i32, body_bytes: usize) -> [u8; OUT_HEADER
     bytes
 }
 
-/// Offset and size: the part that `struct fuse_read_in` and `struct fuse_write_in` have in common.
+/// Offset and size: the common part of `struct fuse_read_in` and `struct fuse_write_in`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransferArgs {
     /// Offset in the file, bytes; for directories, the cookie after which to continue.
@@ -258,7 +258,7 @@ pub struct TransferArgs {
 }
 
 impl TransferArgs {
-    /// None when they are too short.
+    /// Parses arguments; `None` if they are too short.
     #[inline]
     pub fn parse(args: &[u8]) -> Option<TransferArgs> {
         Some(TransferArgs { offset: u64_at(args, 8)?, size: u32_at(args, 16)? })
@@ -277,8 +277,8 @@ pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Writes an answer's fields one after the other into a payload; fields that do not fit are not
-/// written, and [`Body::length`] reports it.
+/// Writes the fields of an answer into a payload, one after the other. Fields that do not fit are
+/// not written, and [`Body::length`] reports it.
 #[derive(Debug)]
 pub struct Body<'a> {
     bytes: &'a mut [u8],
@@ -320,7 +320,7 @@ impl<'a> Body<'a> {
         (0..count).fold(self, |body, _| body.raw(&[0]))
     }
 
-    /// How many bytes were written, or `None` if they did not all fit.
+    /// The number of written bytes, or `None` if they did not all fit.
     pub fn length(&self) -> Option<usize> {
         (self.used <= self.bytes.len()).then_some(self.used)
     }
@@ -330,7 +330,8 @@ impl<'a> Body<'a> {
 mod tests {
     use super::*;
 
-    // The literal bytes below are those of little-endian machines, which all of iolab's are.
+    // The literal bytes below are those of little-endian machines, the only ones that iolab
+    // supports.
 
     #[test]
     fn a_request_header_is_read() {

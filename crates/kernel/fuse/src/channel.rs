@@ -1,4 +1,4 @@
-//! `/dev/fuse` as a descriptor: one message in, one message out.
+//! `/dev/fuse` as a descriptor: reads and writes one message at a time.
 //!
 //! ```text
 //!  readv:   | header 40 | arguments 40 |  payload of a slot …  |
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The arguments of a WRITE exactly fill the room before the payload, so that its data arrives
-//! where the lane takes it from. The arguments of other requests are short, and are gathered behind
+//! where the lane takes it from. The arguments of other requests are short, and are gathered after
 //! the header.
 
 use std::io::{IoSlice, IoSliceMut};
@@ -26,25 +26,26 @@ pub struct Channel {
     pub fd: OwnedFd,
 }
 
-/// A request's header and arguments; the data of a WRITE is in the payload it was received with.
+/// A request's header and arguments. The data of a WRITE is in the payload with which it was
+/// received.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// The header of every request.
     pub header: InHeader,
     args: Vec<u8>,
-    /// Bytes of data behind the arguments, for a WRITE.
+    /// For a WRITE, the number of data bytes after the arguments.
     pub data_bytes: usize,
 }
 
 impl Message {
-    /// To be received into.
+    /// An empty message, to receive into.
     pub const EMPTY: Message = Message {
         header: InHeader { length: 0, opcode: 0, unique: 0, node: 0, uid: 0, gid: 0 },
         args: Vec::new(),
         data_bytes: 0,
     };
 
-    /// The structure of the opcode, and behind it its names and values; for a WRITE without the
+    /// The structure of the opcode, followed by its names and values; for a WRITE, without the
     /// data.
     pub fn args(&self) -> &[u8] {
         &self.args
@@ -55,8 +56,8 @@ impl Message {
         self.args.get(abi::fixed_bytes(self.header.opcode)..).unwrap_or_default()
     }
 
-    /// A request that came by io_uring: its header, the arguments of its opcode, and what is in the
-    /// payload.
+    /// Builds a request that came by io_uring from its header, the arguments of its opcode, and the
+    /// contents of the payload.
     pub fn assemble(&mut self, header: InHeader, op_args: &[u8], payload: &[u8]) {
         self.header = header;
         self.args.clear();
@@ -73,7 +74,7 @@ impl Message {
 pub enum Received {
     /// A message.
     Message,
-    /// None now.
+    /// There is none now.
     Nothing,
     /// The file system was unmounted, or the connection was aborted.
     End,
@@ -111,7 +112,7 @@ impl Channel {
         self.send(&abi::out_header(unique, error, body.len()), body)
     }
 
-    /// Sends the kernel a notification: a code of `enum fuse_notify_code`, and its structure. It
+    /// Sends the kernel a notification: a code of `enum fuse_notify_code`, and its structure. This
     /// may wait for pages that are being read or written, so a thread that answers those requests
     /// must not call it.
     pub fn notify(&self, code: i32, body: &[u8]) -> Result<(), FuseError> {
@@ -121,8 +122,8 @@ impl Channel {
     fn send(&self, header: &[u8], body: &[u8]) -> Result<(), FuseError> {
         match writev(&self.fd, &[IoSlice::new(header), IoSlice::new(body)]) {
             Ok(_) => Ok(()),
-            // ENOENT: nobody waits for this answer any more, or the inode is forgotten. ENODEV: the
-            // connection has ended; the next read reports it.
+            // ENOENT: nobody waits for this answer any more, or the inode was forgotten. ENODEV:
+            // the connection has ended; the next read reports it.
             Err(Errno::NOENT | Errno::NODEV | Errno::NOTCONN | Errno::CONNABORTED) => Ok(()),
             Err(error) => Err(FuseError::Connection("writing /dev/fuse", error.into())),
         }
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
     use rustix::pipe::pipe;
 
-    /// A channel on a pipe: what is written is what would be read from the device.
+    /// A channel on a pipe: what is written to the pipe is read as if from the device.
     fn incoming(bytes: &[u8]) -> Channel {
         let (reading, writing) = pipe().unwrap();
         assert_eq!(rustix::io::write(&writing, bytes), Ok(bytes.len()));

@@ -1,16 +1,16 @@
-//! The transport by reads and writes: each request is a `readv` of `/dev/fuse`, each answer a
+//! The transport by reads and writes: each request is a `readv` of `/dev/fuse`, each answer is a
 //! `writev`.
 //!
-//! Sleeps in `poll(2)` when nothing is in flight. With operations in flight it polls the connection
-//! and the lane in turn. The number of messages taken before answers are sent adapts to the last
-//! round, so that neither a single request nor a burst costs a read that finds nothing.
+//! It sleeps in `poll(2)` when nothing is in flight. With operations in flight, it polls the
+//! connection and the lane in turn. The number of messages taken before answers are sent adapts to
+//! the last round, so that neither a single request nor a burst costs a read that finds nothing.
 
 use crate::FuseError;
 use crate::channel::{Channel, Message, Received};
 use crate::ending::Ending;
 use crate::service::{Reply, Service, Taken};
 
-/// After this many rounds without sleeping, check for a stop.
+/// The number of rounds without sleeping after which a stop is checked.
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
 
 /// How many messages are taken in one round.
@@ -21,11 +21,12 @@ struct Batch {
     singles: u32,
 }
 
-/// After this many single messages, try to read a second one, in case there is always one waiting.
+/// After this many single messages, a read for a second one is tried, in case one is always
+/// waiting.
 const SINGLES_BEFORE_TRYING: u32 = 8;
 
 impl Batch {
-    /// Learns from a round.
+    /// Adapts to a round.
     fn took(&mut self, taken: usize) {
         let is_single = taken == 1 && self.size == 1;
         self.singles = if is_single { self.singles + 1 } else { 0 };
@@ -79,7 +80,7 @@ pub fn serve<S: Service>(
         rounds = rounds.wrapping_add(1);
         let busy = session.is_busy();
         idle = if busy || taken > 0 { 0 } else { idle + 1 };
-        // One message that was answered at once is likely to be followed by the next only after its
+        // After one message that was answered at once, the next one probably comes only after its
         // sender has run.
         let sleeps = !busy && (idle > idle_looks || (taken == 1 && idle_looks == 0));
         let mut look = rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS);
@@ -105,7 +106,7 @@ mod tests {
     fn a_batch_follows_what_there_is() {
         let mut batch = Batch { size: 1, most: 5, singles: 0 };
         let mut sizes = Vec::new();
-        // Single messages, then more than can be taken, then few, then none.
+        // First single messages, then more than can be taken, then few, then none.
         for taken in [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 5, 3, 0] {
             assert!(taken <= batch.size);
             batch.took(taken);

@@ -1,8 +1,8 @@
-//! Another descriptor of the same connection (`FUSE_DEV_IOC_CLONE`, Linux 4.2): a request that is
-//! read from it is answered through it. Threads with one descriptor each share no kernel lock for
-//! the requests in progress.
+//! Another descriptor of the same connection (`FUSE_DEV_IOC_CLONE`, Linux 4.2). A request that is
+//! read from it is answered through it. Threads that each have a descriptor share no kernel lock
+//! for the requests in progress.
 //!
-//! Unsafe: an `ioctl` with the address of a descriptor's number.
+//! Unsafe because it calls `ioctl` with the address of a descriptor's number.
 #![allow(unsafe_code, reason = "island: FUSE_DEV_IOC_CLONE")]
 
 use std::io;
@@ -17,7 +17,7 @@ use crate::channel::Channel;
 const FUSE_DEV_IOC_CLONE: libc::c_ulong = 2 << 30 | 4 << 16 | 229 << 8;
 
 impl Channel {
-    /// Another channel of this connection.
+    /// Creates another channel of this connection.
     ///
     /// # Errors
     /// The error of opening or cloning.
@@ -26,7 +26,7 @@ impl Channel {
         let opened = rustix::fs::open("/dev/fuse", flags, Mode::empty());
         let fd: OwnedFd = opened.map_err(|error| FuseError::NoFuse(error.into()))?;
         let number = self.fd.as_raw_fd() as u32;
-        // SAFETY: the call reads the four bytes of `number`, which lives longer than the call.
+        // SAFETY: the call reads the four bytes of `number`, which outlives the call.
         if unsafe { libc::ioctl(fd.as_raw_fd(), FUSE_DEV_IOC_CLONE, &raw const number) } < 0 {
             return Err(FuseError::Connection("FUSE_DEV_IOC_CLONE", io::Error::last_os_error()));
         }

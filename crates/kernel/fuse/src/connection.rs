@@ -1,4 +1,4 @@
-//! The beginning of a connection: INIT, and nothing else before it.
+//! The beginning of a connection: INIT, which must come first.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
@@ -10,7 +10,7 @@ use crate::negotiation::{self, Agreement, Disagreement, Offer};
 use crate::uring_switch::UringSwitch;
 
 /// Waits for INIT and answers it, in `room`, which must hold a request (`FUSE_MIN_READ_BUFFER`).
-/// From then on the channel does not block.
+/// After that, the channel does not block.
 ///
 /// # Errors
 /// [`FuseError::Protocol`], [`FuseError::NoUring`], [`FuseError::Connection`].

@@ -1,4 +1,4 @@
-//! What ends a serving thread, besides the end of the connection.
+//! The reasons for which a serving thread ends, besides the end of the connection.
 //!
 //! ```text
 //!  user ── stop ──▶ thread 0 ── unmounts, or ends ──▶ halts of the others
@@ -15,14 +15,14 @@ use crate::FuseError;
 use crate::channel::Channel;
 use crate::unmounter::Unmounter;
 
-/// The reasons of one thread.
+/// The reasons that can end one thread.
 #[derive(Debug)]
 pub struct Ending<'a> {
     /// The user's stop, for the thread that handles it.
     pub stop: Option<(&'a Stop, &'a mut Unmounter)>,
-    /// The other threads'.
+    /// The stop that other threads raise.
     pub halt: Option<&'a Stop>,
-    /// Descriptors of the service: it works when one of them is readable.
+    /// Descriptors of the service: the thread works when one of them is readable.
     pub wakes: &'a [BorrowedFd<'a>],
 }
 
@@ -38,13 +38,13 @@ impl Ending<'_> {
         }
     }
 
-    /// The descriptors that become readable when there may be a reason.
+    /// The stops whose descriptors become readable when there may be a reason.
     pub(crate) fn stops(&self) -> impl Iterator<Item = &Stop> {
         self.stop.iter().map(|(stop, _)| *stop).chain(self.halt)
     }
 
-    /// Waits until the connection has a message or there may be a reason to end. Returns true for
-    /// the latter.
+    /// Waits until the connection has a message or there may be a reason to end. Returns true in
+    /// the second case.
     pub(crate) fn sleep(&self, channel: &Channel) -> Result<bool, FuseError> {
         let mut fds = Vec::with_capacity(3 + self.wakes.len());
         fds.extend(self.wakes.iter().map(|wake| PollFd::from_borrowed_fd(*wake, PollFlags::IN)));

@@ -1,4 +1,4 @@
-//! Why a connection was not made, or ended early.
+//! Why a connection could not be made, or ended early.
 
 use std::fmt;
 use std::io;

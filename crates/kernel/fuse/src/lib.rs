@@ -7,11 +7,11 @@
 //! ```
 //!
 //! The transports are reads and writes of `/dev/fuse`, and FUSE over io_uring (Linux 6.14 and
-//! later), where one system call answers requests and fetches the next. A request keeps one slot
-//! from its arrival to its answer. A thread that has nothing to do sleeps until the kernel has a
-//! request, somebody asks it to end, or one of the service's own descriptors is readable.
+//! later), where one system call answers requests and fetches the next ones. A request keeps one
+//! slot from its arrival to its answer. A thread that has nothing to do sleeps until the kernel has
+//! a request, the thread is asked to end, or one of the service's own descriptors is readable.
 //!
-//! A server that is killed leaves a dead mount, which `umount -l` or `fusermount3 -u` takes away.
+//! A server that is killed leaves a dead mount, which `umount -l` or `fusermount3 -u` removes.
 
 pub mod abi;
 pub mod channel;

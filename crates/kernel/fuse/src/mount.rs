@@ -1,8 +1,8 @@
-//! Mounting and unmounting: by the kernel's calls as root, else by `fusermount3`.
+//! Mounting and unmounting: by system calls as root, otherwise by `fusermount3`.
 //!
-//! `fusermount3` is set-uid root; it mounts, and sends the connection's descriptor back through a
+//! `fusermount3` is set-uid root. It mounts, and sends the connection's descriptor back through a
 //! socket whose number it finds in `_FUSE_COMMFD` (see its manual page). A mount that is dropped is
-//! detached, so that nothing dead remains.
+//! detached, so that no dead mount remains.
 
 use std::ffi::{CString, OsString};
 use std::io::{self, IoSliceMut};
@@ -24,11 +24,12 @@ const HELPER: &str = "fusermount3";
 /// How to mount.
 #[derive(Debug, Clone)]
 pub struct MountOptions {
-    /// What the list of mounts says is mounted.
+    /// The source in the list of mounts.
     pub source: String,
-    /// The kind of file system: `fuse.` and this.
+    /// The type of the file system is `fuse.` followed by this.
     pub subtype: String,
-    /// As of mount(2). `fusermount3` applies rules of its own: of these flags it gets read-only.
+    /// Flags of mount(2). `fusermount3` applies its own rules: of these flags, it gets only
+    /// read-only.
     pub flags: MountFlags,
     /// The largest transfer, bytes.
     pub payload_bytes: usize,
@@ -48,20 +49,20 @@ pub struct Mount {
 pub enum Unmounted {
     /// It is gone.
     Gone,
-    /// Somebody uses it.
+    /// Somebody is using it.
     Busy,
-    /// Neither, for this reason.
+    /// It failed, for this reason.
     Failed(String),
 }
 
-/// Unmounts what is on a folder, unless somebody uses it.
+/// Unmounts what is mounted on a folder, unless somebody is using it.
 pub fn unmount(path: &Path) -> Unmounted {
     let by_helper = !rustix::process::geteuid().is_root();
     Mount { path: path.to_owned(), by_helper, superblock: None }.unmount()
 }
 
-/// What the list of mounts says is mounted on a folder as `fuse.SUBTYPE`; nothing when the topmost
-/// mount there is another, or none.
+/// The source, in the list of mounts, of what is mounted on a folder as `fuse.SUBTYPE`. `None` if
+/// the topmost mount there is a different one, or if there is none.
 pub fn source_on(path: &Path, subtype: &str) -> Option<PathBuf> {
     source_in(&mount_list(), path, subtype)
 }

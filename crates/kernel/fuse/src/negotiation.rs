@@ -1,16 +1,16 @@
 //! INIT: the first message, in which kernel and server agree on sizes and features.
 //!
-//! It decides the size of transfers and the transport. It performs no I/O.
+//! It decides the size of transfers and the transport. It does no I/O.
 
 use crate::FuseTransport;
 use crate::abi::{Body, MAJOR, MINOR, init_flag, u32_at};
 
-/// What was agreed on.
+/// The result of the negotiation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreement {
     /// The transport that carries the requests from now on; never `Auto`.
     pub transport: FuseTransport,
-    /// The minor version the kernel speaks.
+    /// The minor version of the kernel.
     pub minor: u32,
     /// The flags in effect, of [`init_flag`].
     pub features: u64,
@@ -21,11 +21,11 @@ pub struct Agreement {
 pub struct Offer {
     /// The largest payload, whole pages.
     pub payload_bytes: usize,
-    /// What the user wants.
+    /// The transport that the user wants.
     pub transport: FuseTransport,
-    /// Most requests that the kernel may have waiting in the background.
+    /// The most requests that the kernel may keep waiting in the background.
     pub background: u16,
-    /// Its features besides transfers, of [`init_flag`].
+    /// Other features of the server, of [`init_flag`].
     pub features: u64,
 }
 
@@ -40,11 +40,11 @@ pub(crate) enum Disagreement {
 
 const PAGE: usize = 4096;
 
-/// The oldest minor version with everything that is asked for here (`FUSE_MAX_PAGES`, Linux 4.20).
+/// The oldest minor version with everything that is requested here (`FUSE_MAX_PAGES`, Linux 4.20).
 const LEAST_MINOR: u32 = 28;
 
-/// Answers the arguments of INIT (`struct fuse_init_in`) with `struct fuse_init_out`, and returns
-/// its length.
+/// Answers the arguments of INIT (`struct fuse_init_in`) with `struct fuse_init_out`; also returns
+/// the length of the answer.
 pub(crate) fn answer(args: &[u8], offer: Offer, body: &mut [u8]) -> Result<(Agreement, usize), Disagreement> {
     let field = |at| u32_at(args, at).ok_or(Disagreement::NotInit);
     let (major, minor, read_ahead, low) = (field(0)?, field(4)?, field(8)?, field(12)?);
@@ -134,7 +134,7 @@ mod tests {
         let table = [
             (FuseTransport::Auto, uring, Ok(FuseTransport::Uring)),
             (FuseTransport::Auto, init_flag::INIT_EXT, Ok(FuseTransport::Classic)),
-            // Without INIT_EXT there are no upper flags, whatever the bytes hold.
+            // Without INIT_EXT there are no upper flags, whatever the bytes contain.
             (FuseTransport::Auto, init_flag::OVER_IO_URING, Ok(FuseTransport::Classic)),
             (FuseTransport::Classic, uring, Ok(FuseTransport::Classic)),
             (FuseTransport::Uring, uring, Ok(FuseTransport::Uring)),

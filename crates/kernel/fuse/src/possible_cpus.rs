@@ -1,7 +1,7 @@
-//! The number of processors that the kernel is prepared for: FUSE over io_uring has a queue for
-//! each.
+//! The number of processors that the kernel is prepared for. FUSE over io_uring has a queue for
+//! each of them.
 //!
-//! Read from sysfs. Processors that are switched off count too.
+//! The number is read from sysfs. Processors that are switched off count, too.
 
 /// The number of possible processors, at least 1.
 pub fn possible_cpus() -> usize {

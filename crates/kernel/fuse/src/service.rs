@@ -1,7 +1,7 @@
-//! What a transport needs of the service that answers requests: slots for payloads, and answers.
+//! The interface of the service that answers requests: slots for payloads, and answers.
 //!
-//! Requests and answers use the same slot, so that data need not be copied between them. A service
-//! is used by one thread.
+//! A request and its answer use the same slot, so that data need not be copied between them. A
+//! service is used by one thread.
 
 use crate::FuseError;
 use crate::channel::Message;
@@ -11,7 +11,7 @@ use crate::channel::Message;
 pub struct Reply {
     /// The slot of the request and of the body.
     pub slot: u16,
-    /// The request's.
+    /// The identifier of the request.
     pub unique: u64,
     /// 0 or a negative errno.
     pub error: i32,
@@ -19,12 +19,12 @@ pub struct Reply {
     pub body_bytes: usize,
 }
 
-/// The result of accepting a message.
+/// The result of passing a message to the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// The answer is ready.
     Reply(Reply),
-    /// There will be one.
+    /// There will be an answer later.
     Started,
     /// There will be no answer; the slot is free.
     Silence,
@@ -32,26 +32,26 @@ pub enum Taken {
 
 /// Answers requests.
 pub trait Service {
-    /// Why it ends early.
+    /// Why the service ends early.
     type Error: From<FuseError>;
 
-    /// How many slots there are, and the bytes of payload in each.
+    /// The number of slots, and the bytes of payload in each.
     fn shape(&self) -> (usize, usize);
 
     /// The payload of a slot that no request in progress uses.
     fn payload(&mut self, slot: u16) -> &mut [u8];
 
-    /// Its address in memory, which does not change while the service lives.
+    /// The address of a slot's payload in memory, which does not change while the service lives.
     fn payload_address(&self, slot: u16) -> u64;
 
     /// Takes a message whose payload is in `slot`.
     fn take(&mut self, slot: u16, message: &Message) -> Taken;
 
-    /// Works on started requests, without waiting; `arrived` says whether there were messages since
+    /// Works on started requests, without waiting. `arrived` says whether there were messages since
     /// the last call.
     ///
     /// # Errors
-    /// The service is broken, and the connection must end.
+    /// The service is broken, so the connection must end.
     fn work(&mut self, arrived: bool) -> Result<(), Self::Error>;
 
     /// The next answer to a started request.

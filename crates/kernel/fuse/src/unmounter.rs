@@ -1,7 +1,7 @@
-//! The meaning of a stop: the first requests unmounting, the second ends the server.
+//! Handles stops: the first one requests unmounting, the second one ends the server.
 //!
-//! Unmounting runs on a thread of its own, because the kernel may send requests before it lets go,
-//! and the server has to answer them.
+//! Unmounting runs in a separate thread, because the kernel may send requests before it releases
+//! the mount, and the server has to answer them.
 
 use std::thread::JoinHandle;
 
@@ -9,7 +9,7 @@ use crate::FuseError;
 use crate::moment::{FuseEvent, Observer};
 use crate::mount::{Mount, Unmounted};
 
-/// Turns stops into unmounting.
+/// Handles stops by unmounting.
 pub struct Unmounter {
     mount: Mount,
     observer: Option<Observer>,
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Unmounter {
 }
 
 impl Unmounter {
-    /// An unmounter of this mount; the observer is told when it cannot be unmounted.
+    /// Creates an unmounter of this mount. The observer is notified if it cannot be unmounted.
     pub fn new(mount: Mount, observer: Option<Observer>) -> Unmounter {
         Unmounter { mount, observer, running: None }
     }

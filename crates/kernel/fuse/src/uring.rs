@@ -7,15 +7,15 @@
 //!  REGISTER entry ─▶ (request arrives) completion ─▶ lane ─▶ COMMIT_AND_FETCH ─▶ completion …
 //! ```
 //!
-//! Every processor has a queue, from which the kernel takes the entries for requests made there;
-//! each thread serves its share of the queues by one ring. The kernel begins to use them when each
-//! has an entry. FORGET and INTERRUPT still come by reads of `/dev/fuse`, and so does what was sent
-//! before the queues were ready; the first thread reads it. See
+//! Every processor has a queue, whose entries the kernel uses for requests that are made on it.
+//! Each thread serves its share of the queues with one ring. The kernel begins to use the queues
+//! when each has an entry. FORGET, INTERRUPT, and requests that were sent before the queues were
+//! ready still come by reads of `/dev/fuse`, which the first thread does. See
 //! `Documentation/filesystems/fuse/fuse-io-uring.rst` and `include/uapi/linux/fuse.h`.
 //!
-//! Unsafe: tells the kernel where headers and payloads are. It touches them only while this thread
-//! is inside [`CommandRing::enter`], so they are safe to free once the ring is not entered any
-//! more.
+//! Unsafe because it passes addresses of headers and payloads to the kernel. The kernel accesses
+//! them only while this thread is inside [`CommandRing::enter`], so they can be freed once the ring
+//! is not entered any more.
 #![allow(unsafe_code, reason = "island: addresses of headers and payloads for the kernel")]
 
 use std::os::fd::{AsRawFd, RawFd};
@@ -35,7 +35,7 @@ const HEADER_BYTES: usize = 288;
 const ARGS_AT: usize = 128;
 const COMMIT_ID_AT: usize = 256 + 8;
 const PAYLOAD_BYTES_AT: usize = 256 + 16;
-/// Headers stand on cache lines of their own.
+/// Each header has its own cache lines.
 const HEADER_STRIDE: usize = 320;
 
 /// `enum fuse_uring_cmd`.
@@ -44,41 +44,41 @@ const COMMIT_AND_FETCH: u32 = 2;
 
 const DEVICE_TOKEN: u64 = 1 << 32;
 const STOP_TOKEN: u64 = 2 << 32;
-/// The number of the descriptor that became readable.
+/// The lowest token of the service's descriptors; the number of the readable descriptor is added.
 const WAKE_TOKENS: u64 = 3 << 32;
 
-/// The entries, one per slot but the last.
+/// The entries: one for each slot except the last.
 struct Entries {
     ring: CommandRing,
     headers: SlotPool,
-    /// Header and payload of each entry as `struct iovec`: address, length.
+    /// The header and payload of each entry as `struct iovec`: address and length.
     vectors: Box<[[u64; 4]]>,
     fd: RawFd,
     share: Share,
-    /// How many queues they are for.
+    /// The number of queues that the entries are for.
     queues: u16,
     rest_slot: u16,
-    /// Entries the kernel has not given up.
+    /// The number of entries that the kernel has not given up.
     alive: usize,
 }
 
-/// Which of the queues, one for each processor, a thread serves: every `threads`-th from `thread`
-/// on.
+/// The share of a thread in the queues, of which there is one for each processor: every
+/// `threads`-th queue, beginning with `thread`.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
-    /// Number of the thread.
+    /// The number of the thread.
     pub thread: usize,
-    /// How many threads there are.
+    /// The number of threads.
     pub threads: usize,
 }
 
 impl Share {
-    /// How many queues these are on this machine.
+    /// The number of these queues on this machine.
     fn queues(self) -> usize {
         possible_cpus().saturating_sub(self.thread).div_ceil(self.threads)
     }
 
-    /// The queue of an entry: they take turns.
+    /// The queue of an entry: entries are assigned to the queues in turn.
     #[inline]
     fn queue_of(self, slot: u16, queues: u16) -> u16 {
         slot % queues * self.threads as u16 + self.thread as u16
@@ -114,7 +114,7 @@ impl Entries {
         Ok(Entries { ring, headers, vectors, fd, share, queues: queues as u16, rest_slot, alive: 0 })
     }
 
-    /// The slot that is no entry.
+    /// The slot that has no entry.
     #[inline]
     fn rest_slot(&self) -> u16 {
         self.rest_slot
@@ -136,15 +136,16 @@ impl Entries {
                 data: command_data(0, self.share.queue_of(slot as u16, self.queues)),
                 token: slot as u64,
             };
-            // SAFETY: vectors, headers and payloads live as long as the ring is entered: the first
-            // two are owned beside it, the payloads by the pool that the session borrows.
+            // SAFETY: vectors, headers and payloads live as long as the ring is entered: this value
+            // owns the first two together with the ring, and the pool that the session borrows owns
+            // the payloads.
             unsafe { self.ring.push(&command) }.map_err(ring_failed)?;
             self.alive += 1;
         }
         self.ring.enter(0).map_err(ring_failed)
     }
 
-    /// Answers the request in a slot, and offers the slot for the next.
+    /// Answers the request in a slot, and offers the slot for the next request.
     #[inline]
     fn commit(&mut self, reply: &Reply) -> Result<(), FuseError> {
         let header = self.header(reply.slot);
@@ -159,8 +160,8 @@ impl Entries {
             data: command_data(commit_id, self.share.queue_of(reply.slot, self.queues)),
             token: u64::from(reply.slot),
         };
-        // SAFETY: the command has no address of its own; the entry's were promised when it was
-        // registered.
+        // SAFETY: the command has no address of its own; those of the entry were guaranteed when it
+        // was registered.
         unsafe { self.ring.push(&command) }.map_err(ring_failed)
     }
 
@@ -186,12 +187,12 @@ struct Round {
     arrived: bool,
     ended: bool,
     stopped: bool,
-    /// Which of the service's descriptors are readable.
+    /// The indices of the service's descriptors that are readable.
     woken: Vec<usize>,
 }
 
-/// Serves until the connection ends or the user stops it; `registered` is called when requests can
-/// come.
+/// Serves until the connection ends or the user stops it. `registered` is called when requests can
+/// arrive.
 ///
 /// # Errors
 /// The error of the connection or of the service.
@@ -227,7 +228,7 @@ pub fn serve<S: Service>(
             if ending.is_now()? {
                 return Ok(());
             }
-            // A halt ends the thread at once, so only the user's stop can be raised again.
+            // A halt ends the thread at once, so only the user's stop can be raised a second time.
             if let Some((stop, _)) = &ending.stop {
                 entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
             }
@@ -279,8 +280,8 @@ fn on_event<S: Service>(
             match session.take(slot, message) {
                 Taken::Started => {}
                 Taken::Reply(reply) => entries.commit(&reply)?,
-                // Requests without answers arrive by reads; one that came here still returns its
-                // entry.
+                // Requests without answers arrive by reads. If one arrives here nevertheless, its
+                // entry is returned.
                 Taken::Silence => {
                     let unique = message.header.unique;
                     entries.commit(&Reply { slot, unique, error: 0, body_bytes: 0 })?;
@@ -291,7 +292,7 @@ fn on_event<S: Service>(
     Ok(())
 }
 
-/// The kernel has given up an entry: the connection ends, or the entry was refused.
+/// Handles an entry that the kernel has given up: the connection ends, or the entry was refused.
 fn given_up(slot: u64, result: i32) -> Result<(), FuseError> {
     match -result {
         libc::ENOTCONN | libc::ECONNABORTED | libc::ENODEV | libc::ECANCELED => Ok(()),
@@ -304,8 +305,8 @@ fn given_up(slot: u64, result: i32) -> Result<(), FuseError> {
     }
 }
 
-/// Reads the requests that still arrive by `/dev/fuse`, through the last slot, until that is in use
-/// or there are no more; then waits for more. False when the connection has ended.
+/// Reads the requests that still arrive by `/dev/fuse` into the last slot, until that slot is in
+/// use or there are no more; then waits for more. Returns false if the connection has ended.
 fn receive_rest<S: Service>(
     entries: &mut Entries,
     session: &mut S,
@@ -325,7 +326,7 @@ fn receive_rest<S: Service>(
         match session.take(slot, message) {
             Taken::Silence => {}
             Taken::Reply(reply) => reply_by_write(session, channel, &reply)?,
-            // Its answer resumes the reading.
+            // Reading continues after its answer.
             Taken::Started => return Ok(true),
         }
     }

@@ -1,7 +1,7 @@
-//! The kernel's switch for FUSE over io_uring, which is off unless somebody turns it on.
+//! The kernel's switch for FUSE over io_uring, which is off by default.
 //!
-//! Root may turn it on; here that is done only while a connection is made, because a connection
-//! that has begun to use io_uring keeps it. Dropping the value puts the switch back.
+//! Root may turn it on. This module does so only while a connection is made, because a connection
+//! that has begun to use io_uring keeps it. Dropping the value restores the switch.
 
 use std::os::fd::AsRawFd;
 
@@ -12,14 +12,14 @@ use crate::FuseTransport;
 
 const SWITCH: &str = "/sys/module/fuse/parameters/enable_uring";
 
-/// The switch, held on.
+/// Keeps the switch on.
 #[derive(Debug)]
 pub struct UringSwitch {
     was_off: bool,
 }
 
 impl UringSwitch {
-    /// Turns it on if it is off and this process may change it.
+    /// Turns the switch on if it is off and this process may change it.
     pub fn on() -> UringSwitch {
         let is_off = std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() == "N");
         UringSwitch { was_off: is_off && std::fs::write(SWITCH, "Y").is_ok() }
@@ -35,10 +35,12 @@ impl UringSwitch {
     }
 }
 
-/// The transport to ask the kernel for: not io_uring where this process may not use it (seccomp,
-/// `io_uring_disabled`), unless the user insists. The text says so.
+/// The transport to request from the kernel. It is not io_uring if this process may not use
+/// io_uring (seccomp, `io_uring_disabled`), unless the user requires it. The text explains the
+/// choice.
 ///
-/// The kernel would agree on io_uring in any case, and the choice is final. So it is tried before.
+/// The kernel would agree on io_uring in any case, and the choice is final, so io_uring is tried
+/// first.
 pub fn permitted(wanted: FuseTransport) -> (FuseTransport, Option<String>) {
     match (wanted, try_ring()) {
         (FuseTransport::Auto, Err(error)) => {
@@ -49,10 +51,10 @@ pub fn permitted(wanted: FuseTransport) -> (FuseTransport, Option<String>) {
     }
 }
 
-/// All that the io_uring transport needs of the kernel before the first request.
+/// Tries everything that the io_uring transport needs from the kernel before the first request.
 fn try_ring() -> std::io::Result<()> {
     let mut ring = CommandRing::new(8)?;
-    // Dropped after the ring.
+    // Any descriptor will do for the test.
     let any = eventfd(0, EventfdFlags::CLOEXEC)?;
     ring.hold(any.as_raw_fd())?;
     ring.enter(0)

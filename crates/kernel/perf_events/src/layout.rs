@@ -1,4 +1,4 @@
-//! Where the fields of a tracepoint's record are, as tracefs says (Documentation/trace/events.rst).
+//! The layout of a tracepoint's record, as described in tracefs (Documentation/trace/events.rst).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The usual mount point of tracefs, and the old one.
 const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 
-/// The description of a tracepoint: its file `format`.
+/// The description of a tracepoint, from its file `format`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracepointLayout {
     text: String,
@@ -17,8 +17,8 @@ impl TracepointLayout {
     /// Reads the description of `GROUP/NAME` below the root of a file system.
     ///
     /// # Errors
-    /// The file that was looked for first, and the kernel's answer: tracefs is not mounted, or
-    /// there is no such tracepoint.
+    /// The file that was tried first, and the kernel's answer: tracefs is not mounted, or there is
+    /// no such tracepoint.
     pub fn read(root: &Path, event: &str) -> Result<TracepointLayout, (PathBuf, io::Error)> {
         let mut first = None;
         for place in PLACES {
@@ -34,7 +34,7 @@ impl TracepointLayout {
         Err(first.unwrap_or_else(|| (root.to_owned(), io::ErrorKind::NotFound.into())))
     }
 
-    /// Parses a description; `None` if it describes no tracepoint.
+    /// Parses a description; `None` if it does not describe a tracepoint.
     pub fn parse(text: &str) -> Option<TracepointLayout> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok())?;
         Some(TracepointLayout { text: text.to_owned(), id })

@@ -1,4 +1,4 @@
-//! One CPU's ring of perf records: events write into it, we read.
+//! One CPU's ring of perf records: events write to it, and this process reads it.
 //!
 //! ```text
 //!  map:  │ control page: data_head (kernel) data_tail (us) │ 2^n pages of records, the last may wrap round │
@@ -8,7 +8,7 @@
 //! The order of reads and writes is that of perf_event_open(2): head is read before the records
 //! (acquire), tail is written after them (release).
 //!
-//! Unsafe: makes the system call, maps the ring and copies out of memory that the kernel writes.
+//! Unsafe because it makes the system call, maps the ring, and reads memory that the kernel writes.
 #![allow(unsafe_code, reason = "island: perf_event_open, its ioctls, and the ring that the kernel writes")]
 
 use std::ffi::CString;
@@ -19,7 +19,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How large a ring should be.
+/// The size of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingSize {
     /// For some ten thousand records.
@@ -29,8 +29,8 @@ pub enum RingSize {
 }
 
 impl RingSize {
-    /// Pages of records on each CPU, a power of two; fewer if the kernel does not allow that much
-    /// locked memory.
+    /// The number of pages of records for each CPU, a power of two. If the kernel does not allow
+    /// that much locked memory, the next number is tried.
     fn pages(self) -> &'static [usize] {
         match self {
             RingSize::Usual => &[512, 128, 32],
@@ -39,7 +39,7 @@ impl RingSize {
     }
 }
 
-/// A tracepoint, and which of its records are wanted.
+/// A tracepoint, and a filter for its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tracepoint<'a> {
     /// Its number ([`crate::TracepointLayout::id`]).
@@ -48,7 +48,7 @@ pub struct Tracepoint<'a> {
     pub filter: &'a str,
 }
 
-/// Whose records are wanted.
+/// The activity to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingTarget<'a> {
     /// All activity of the CPU.
@@ -63,7 +63,7 @@ pub enum RingTarget<'a> {
 }
 
 const PAGE_BYTES: usize = 4096;
-/// Bytes of a record's type, miscellany and size.
+/// Bytes of a record's header: type, misc and size.
 const HEADER_BYTES: usize = 8;
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
@@ -74,7 +74,7 @@ const SAMPLE_TIME: u64 = 1 << 2;
 const SAMPLE_RAW: u64 = 1 << 10;
 /// Bits of the flags word: `disabled`, `use_clockid`.
 const FLAGS: u64 = 1 | 1 << 25;
-/// `inherit`, and `inherit_thread`, which leaves new processes out.
+/// `inherit`, and `inherit_thread`, which excludes new processes.
 const INHERIT: u64 = 1 << 1;
 const INHERIT_THREAD: u64 = 1 << 35;
 const RECORD_LOST: u32 = 2;
@@ -84,8 +84,8 @@ const IOCTL_SET_OUTPUT: libc::c_ulong = 0x2405;
 const IOCTL_SET_FILTER: libc::c_ulong = 0x4008_2406;
 const FLAG_CLOEXEC: libc::c_ulong = 8;
 
-/// `struct perf_event_attr` up to its fifth version (112 bytes), as far as it is used; the rest is
-/// 0.
+/// `struct perf_event_attr` up to its fifth version (112 bytes), as far as it is used; other fields
+/// are 0.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -115,18 +115,18 @@ struct Attributes {
 pub enum RingRecord<'a> {
     /// A tracepoint was hit.
     Event(TracepointSample<'a>),
-    /// This number of events was lost for lack of room.
+    /// This number of events was lost because the ring was full.
     Lost(u64),
 }
 
 /// One record of a tracepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TracepointSample<'a> {
-    /// When, ns on `CLOCK_MONOTONIC`.
+    /// The time of the event, ns on `CLOCK_MONOTONIC`.
     pub time_ns: u64,
-    /// In which process.
+    /// The process.
     pub process: i32,
-    /// In which thread.
+    /// The thread.
     pub thread: i32,
     /// The tracepoint's bytes.
     pub raw: &'a [u8],
@@ -138,26 +138,26 @@ impl TracepointSample<'_> {
         self.raw.get(..2).map_or(0, |kind| u64::from(u16::from_le_bytes([kind[0], kind[1]])))
     }
 
-    /// A 64-bit number of the record; `None` beyond its end.
+    /// A 64-bit number at an offset of the record; `None` beyond its end.
     pub fn long(&self, at: usize) -> Option<u64> {
         number(self.raw, at)
     }
 }
 
-/// A ring with the events that fill it.
+/// A ring and the events that write to it.
 #[derive(Debug)]
 pub struct Ring {
-    /// Kept open: closing an event stops it. The first owns the ring.
+    /// Kept open, because closing an event stops it. The first event owns the ring.
     _events: Vec<File>,
     map: NonNull<u8>,
     /// Bytes of records.
     ring_bytes: usize,
-    /// A record that wraps round is assembled here.
+    /// The buffer in which a record that wraps around is assembled.
     record: Vec<u8>,
 }
 
 impl Ring {
-    /// Opens tracepoints on one CPU and has them write into one ring. Threads that have ended are
+    /// Opens tracepoints on one CPU and makes them write to one ring. Threads that have ended are
     /// skipped.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Passes every complete record on.
+    /// Passes every complete record to `take`.
     pub fn drain(&mut self, mut take: impl FnMut(RingRecord<'_>)) {
         let head = self.cell(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.cell(TAIL_AT).load(Ordering::Relaxed);
@@ -230,21 +230,21 @@ impl Ring {
         unsafe { &*self.map.as_ptr().add(at).cast::<AtomicU64>() }
     }
 
-    /// The header of the record at a position. Records begin at multiples of 8 bytes, so that no
-    /// header wraps round.
+    /// The header of the record at a position. Records begin at multiples of 8 bytes, so headers
+    /// never wrap around.
     fn header(&self, at: u64) -> u64 {
         let at = (at as usize % self.ring_bytes) & !7;
-        // SAFETY: eight bytes of the mapped pages of records, which begin after the control page;
-        // at most at the last multiple of 8 before their end.
+        // SAFETY: the eight bytes are in the mapped pages of records, which begin after the control
+        // page; `at` is at most the last multiple of 8 before their end.
         u64::from_le(unsafe { self.map.as_ptr().add(PAGE_BYTES + at).cast::<u64>().read() })
     }
 
-    /// The record at a position: where it stands, or put together in `apart` if it wraps round.
+    /// The record at a position: in the ring itself, or assembled in `apart` if it wraps around.
     fn record<'a>(&'a self, from: u64, size: usize, apart: &'a mut Vec<u8>) -> &'a [u8] {
         let at = from as usize % self.ring_bytes;
         let straight = size.min(self.ring_bytes - at);
-        // SAFETY: both pieces lie in the mapped pages of records. A record has at most 2^16 bytes,
-        // no more than the ring. What lies between tail and head the kernel does not write until
+        // SAFETY: both pieces are in the mapped pages of records. A record has at most 2^16 bytes,
+        // which is not more than the ring. The kernel does not write between tail and head until
         // tail has moved on, which happens after the last use of the slices.
         let (first, rest) = unsafe {
             let records = self.map.as_ptr().add(PAGE_BYTES);
@@ -262,7 +262,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping made in `open`; nothing points into it any more.
+        // SAFETY: this is the mapping made in `open`, and nothing points into it any more.
         unsafe { libc::munmap(self.map.as_ptr().cast(), PAGE_BYTES + self.ring_bytes) };
     }
 }
@@ -274,8 +274,8 @@ fn map_ring(event: &File, size: RingSize) -> io::Result<(NonNull<u8>, usize)> {
     for pages in size.pages() {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let bytes = (1 + pages) * PAGE_BYTES;
-        // SAFETY: a new mapping of the event's ring at an address of the kernel's choice; no
-        // existing memory is touched.
+        // SAFETY: this is a new mapping of the event's ring at an address that the kernel chooses;
+        // no existing memory is touched.
         let map = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, event.as_raw_fd(), 0) };
         if map == libc::MAP_FAILED {
             refused = io::Error::last_os_error();
@@ -290,7 +290,7 @@ fn number(record: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(record.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// A sample taken apart.
+/// Decodes a sample.
 fn sample(record: &[u8]) -> Option<TracepointSample<'_>> {
     let word = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
     let (process, thread, bytes) = (word(8)? as i32, word(12)? as i32, word(24)? as usize);
@@ -316,13 +316,13 @@ fn open_event(tracepoint: u64, thread: i32, cpu: usize, inherit: u64) -> io::Res
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: a descriptor just made, owned by nobody else.
+    // SAFETY: the descriptor was just created, and nothing else owns it.
     Ok(unsafe { File::from_raw_fd(fd as i32) })
 }
 
 fn command(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: the argument is a number, or the address of a string that lives through the call, as
-    // the request demands.
+    // SAFETY: the argument is a number, or the address of a string that lives during the call, as
+    // the request requires.
     let answer = unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,10 +1,11 @@
-//! Forking and collecting children.
+//! Forking, and collecting children.
 //!
-//! Unsafe because fork leaves the child with one thread and whatever the others had locked.
+//! Unsafe because fork leaves the child with one thread, and with whatever locks the other threads
+//! held.
 
 use std::io;
 
-/// Which side of a fork this is.
+/// The side of a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fork {
     /// In the parent: the child's process id.
@@ -24,21 +25,21 @@ pub enum ChildEnd {
     Killed(i32),
 }
 
-/// Forks this process. The child is killed when its parent dies, and leads a session of its own:
-/// the terminal's signals reach the parent only, and where the kernel groups processes by session
-/// (autogroup) the child gets a share of the processor as large as any other session, as fio's jobs
-/// do, instead of a part of its parent's.
+/// Forks this process. The child is killed when its parent dies, and leads its own session. The
+/// terminal's signals therefore reach only the parent. Where the kernel groups processes by session
+/// (autogroup), the child gets as large a share of the processor as any other session, as fio's
+/// jobs do, instead of a part of its parent's share.
 ///
 /// # Safety
 /// The caller must have no other threads: the child would inherit locks that nobody will release.
 pub unsafe fn fork() -> io::Result<Fork> {
     let parent = std::process::id();
-    // SAFETY: the caller vouches that this process has a single thread.
+    // SAFETY: the caller guarantees that this process has a single thread.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             // SAFETY: prctl with these arguments only sets an attribute of this process, and setsid
-            // touches no memory; a fresh child leads no group, so it cannot fail.
+            // touches no memory. A new child leads no group, so setsid cannot fail.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::setsid();
@@ -53,12 +54,12 @@ pub unsafe fn fork() -> io::Result<Fork> {
     }
 }
 
-/// Looks whether the child has ended; does not wait.
+/// Checks whether the child has ended. Does not wait.
 pub fn reap_child(pid: i32) -> ChildEnd {
     end_of(pid, libc::WNOHANG)
 }
 
-/// Waits until the child has ended, whatever signals come meanwhile.
+/// Waits until the child has ended, even if signals arrive in the meantime.
 pub fn wait_for_child(pid: i32) -> ChildEnd {
     end_of(pid, 0)
 }
@@ -83,16 +84,16 @@ fn end_of(pid: i32, options: i32) -> ChildEnd {
     }
 }
 
-/// Ends this process at once: no destructors, no exit handlers. For forked children, which share
-/// both with their parent.
+/// Ends this process at once, without destructors and exit handlers. This is for forked children,
+/// which share both with their parent.
 pub fn exit_now(status: i32) -> ! {
-    // SAFETY: _exit touches no memory of ours and does not return.
+    // SAFETY: _exit touches no memory of this process and does not return.
     unsafe { libc::_exit(status) }
 }
 
-/// Sends a signal; a process that is gone is no error.
+/// Sends a signal. If the process is gone, this is not an error.
 pub fn kill(pid: i32, signal: i32) {
-    // SAFETY: kill touches no memory of ours.
+    // SAFETY: kill touches no memory of this process.
     unsafe { libc::kill(pid, signal) };
 }
 
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     fn forked(body: fn() -> i32) -> i32 {
-        // SAFETY: the child runs a body that takes no lock and leaves by _exit.
+        // SAFETY: the child runs a body that takes no lock, and exits with _exit.
         match unsafe { fork() }.unwrap() {
             Fork::Parent(pid) => pid,
             Fork::Child => exit_now(body()),

@@ -1,7 +1,7 @@
-//! Waiting for a word of shared memory to change, across processes (futex(2)).
+//! Waits for a word of shared memory to change, across processes (futex(2)).
 //!
-//! Unsafe because futex(2) has no wrapper: the address of the word is passed to the kernel as it
-//! is.
+//! Unsafe because futex(2) has no wrapper: the address of the word is passed directly to the
+//! kernel.
 
 use std::sync::atomic::AtomicU32;
 
@@ -15,6 +15,6 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) {
 
 /// Wakes everyone who waits for `word`.
 pub fn futex_wake_all(word: &AtomicU32) {
-    // SAFETY: FUTEX_WAKE uses the address as a key only.
+    // SAFETY: FUTEX_WAKE uses the address only as a key.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }

@@ -1,8 +1,8 @@
-//! What a worker asks of the kernel about itself: fork, wait, CPUs, priorities, identity, memory,
+//! System calls that a worker makes for itself: fork, wait, CPUs, priorities, identity, memory,
 //! resource use.
 //!
-//! Unsafe island: thin wrappers of system calls for which no safe wrapper exists or suffices (fork
-//! above all). Nothing here knows what a worker does.
+//! Unsafe island: thin wrappers of system calls for which there is no safe wrapper, or none that
+//! suffices (above all for fork). This crate does not know what a worker does.
 #![allow(unsafe_code, reason = "island: fork, waitpid, futex, set_mempolicy and their kin")]
 
 mod child;

@@ -1,6 +1,6 @@
 //! CPUs, priorities, identity, memory policy and limits of the calling thread.
 //!
-//! Unsafe because these are C calls that read masks and names through pointers.
+//! Unsafe because these are C functions that read masks and names through pointers.
 
 use std::io;
 
@@ -8,7 +8,7 @@ fn check(answer: i64) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The calling thread, where a call takes the number of a thread.
+/// The calling thread, for calls that take the number of a thread.
 const SELF: i32 = 0;
 
 /// Restricts the calling thread to these CPUs (sched_setaffinity(2)).
@@ -19,7 +19,7 @@ pub fn set_cpus(cpus: &[usize]) -> io::Result<()> {
 /// Restricts any thread of this user to these CPUs.
 ///
 /// # Errors
-/// The thread is gone, belongs to somebody else, or may use none of these CPUs.
+/// The thread is gone, belongs to another user, or may use none of these CPUs.
 pub fn set_cpus_of(thread: i32, cpus: &[usize]) -> io::Result<()> {
     let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
     // SAFETY: an all-zero cpu_set_t is the empty set; CPU_SET checks its index against the set's
@@ -39,10 +39,10 @@ pub fn cpus_allowed() -> Vec<usize> {
     cpus_allowed_to(SELF)
 }
 
-/// The CPUs a thread may run on, ascending; none if there is no such thread.
+/// The CPUs that a thread may run on, ascending; none if there is no such thread.
 pub fn cpus_allowed_to(thread: i32) -> Vec<usize> {
     let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: the place is valid for its size, and all-zero is the empty set should the call fail;
+    // SAFETY: the place is valid for its size, and all-zero is the empty set if the call fails;
     // CPU_ISSET checks its index.
     unsafe {
         libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), set.as_mut_ptr());
@@ -51,9 +51,9 @@ pub fn cpus_allowed_to(thread: i32) -> Vec<usize> {
     }
 }
 
-/// The CPU that the calling thread is on just now; `None` where the kernel does not say.
+/// The CPU on which the calling thread runs now; `None` if the kernel does not say.
 pub fn cpu_now() -> Option<usize> {
-    // SAFETY: sched_getcpu takes nothing and touches no memory.
+    // SAFETY: sched_getcpu has no arguments and touches no memory.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
@@ -64,7 +64,7 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
 }
 
 /// Makes the calling thread one that does not preempt others when it wakes up (`SCHED_BATCH`,
-/// sched(7)). Needs no privilege.
+/// sched(7)). This needs no privilege.
 pub fn set_batch() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameters are valid for the call; thread 0 is the caller.
@@ -104,20 +104,20 @@ pub fn set_numa_memory(mode: &str, nodes: &[usize]) -> io::Result<()> {
     };
     let mask = nodes.iter().filter(|node| **node < 64).fold(0_u64, |mask, node| mask | 1 << node);
     let (mask, bits) = if matches!(mode, 0 | 4) { (std::ptr::null(), 0) } else { (&raw const mask, 64_u64) };
-    // SAFETY: the mask, where given, is 64 bits long and outlives the call.
+    // SAFETY: the mask, if there is one, is 64 bits long and outlives the call.
     check(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask, bits) })
 }
 
 /// Maps and locks this many bytes for the life of the process (fio's `lockmem`).
 pub fn lock_memory(bytes: usize) -> io::Result<()> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-    // SAFETY: a fresh mapping at an address of the kernel's choice, never unmapped, touches nothing
-    // that exists.
+    // SAFETY: a new mapping at an address that the kernel chooses touches nothing that exists. It
+    // is never unmapped.
     let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
     if address == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the range is the mapping just made.
+    // SAFETY: the range is the mapping that was just made.
     check(i64::from(unsafe { libc::mlock(address, bytes) }))
 }
 
@@ -127,17 +127,17 @@ pub fn name_thread(name: &str) {
     for (to, from) in bytes.iter_mut().take(15).zip(name.bytes().filter(|byte| *byte != 0)) {
         *to = from;
     }
-    // SAFETY: the name is a NUL-terminated string of at most 16 bytes, as PR_SET_NAME wants.
+    // SAFETY: the name is a NUL-terminated string of at most 16 bytes, as PR_SET_NAME requires.
     unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
 }
 
-/// Asks the kernel for its most exact timers for this thread (PR_SET_TIMERSLACK of 1 ns).
+/// Requests the most precise timers of the kernel for this thread (PR_SET_TIMERSLACK of 1 ns).
 pub fn sharpen_timers() {
     // SAFETY: prctl with these arguments only sets an attribute of this thread.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
 }
 
-/// Raises the soft limit of open files to the hard one; best effort.
+/// Raises the soft limit of open files to the hard limit, if possible.
 pub fn raise_open_files_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the place is valid for both calls.
@@ -150,14 +150,14 @@ pub fn raise_open_files_limit() {
 }
 
 /// Makes the allocator use a separate mapping for every block of more than a few pages, not only
-/// for very large ones. Zeroed memory that is never written then takes no pages; otherwise the
-/// allocator would write the zeros. For a process whose allocations live as long as it does. If the
-/// C library has no such switch, nothing changes.
+/// for very large ones. Zeroed memory that is never written then uses no pages; otherwise the
+/// allocator would write the zeros. This is for a process whose allocations live as long as it
+/// does. If the C library has no such setting, nothing changes.
 pub fn map_large_allocations() {
     #[cfg(target_env = "gnu")]
     {
         const LARGE_BYTES: i32 = 16 << 10;
-        // SAFETY: mallopt takes numbers only, and changes where later allocations come from.
+        // SAFETY: mallopt takes only numbers, and changes where later allocations come from.
         unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
     }
 }

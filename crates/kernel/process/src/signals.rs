@@ -1,22 +1,23 @@
-//! Counting signals: those that would end the process, as requests to end; SIGUSR1, as a request
-//! for an interim report.
+//! Counts signals: those that would end the process are requests to end; SIGUSR1 is a request for
+//! an interim report.
 //!
-//! The handler only adds to a counter, which is all a handler may safely do. Forked children
-//! inherit it and count for themselves; their parent tells them what to do. Programs that are
-//! started do not inherit it. Unsafe because a signal handler is installed through a C structure.
+//! The handler only increments a counter, which is all that a handler may safely do. Forked
+//! children inherit it and count for themselves; their parent tells them what to do. Programs that
+//! are executed do not inherit it. Unsafe because a signal handler is installed through a C
+//! structure.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How often a signal arrived that asks for the end.
+/// How many signals have arrived that request the end.
 pub static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
-/// How often SIGUSR1 arrived.
+/// How many SIGUSR1 have arrived.
 pub static REPORTS_ASKED: AtomicU32 = AtomicU32::new(0);
 
-/// Signals that are sent on purpose: they request the end even if a shell had set them to be
+/// Signals that are sent on purpose. They request the end even if a shell has set them to be
 /// ignored.
 const ASKED: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
-/// The others that end a process unless it says otherwise (signal(7)): a lost terminal, a timer, a
-/// limit of processor time, and those of no fixed meaning.
+/// The other signals that end a process by default (signal(7)): a lost terminal, a timer, a limit
+/// of processor time, and signals without a fixed meaning.
 const ENDING: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGQUIT,
@@ -50,7 +51,7 @@ pub fn count_signals() {
     ASKED.into_iter().chain([libc::SIGUSR1]).for_each(handle);
 }
 
-/// From then on a write beyond the file size limit (`ulimit -f`) fails, as on a full disk, instead
+/// From now on, a write beyond the file size limit (`ulimit -f`) fails, as on a full disk, instead
 /// of ending the process.
 pub fn survive_size_limits() {
     handle(libc::SIGXFSZ);
@@ -58,8 +59,8 @@ pub fn survive_size_limits() {
 
 fn is_ignored(signal: libc::c_int) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: without a new action, sigaction only writes the old one into the place given; all
-    // zero is a valid value of it if the call fails.
+    // SAFETY: without a new action, sigaction only writes the old one to the given place; all zero
+    // is a valid value of it if the call fails.
     unsafe {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
         action.assume_init().sa_sigaction == libc::SIG_IGN
@@ -68,8 +69,8 @@ fn is_ignored(signal: libc::c_int) -> bool {
 
 fn handle(signal: libc::c_int) {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: an all-zero sigaction is valid (no flags, empty mask); the handler is a C function
-    // that lives as long as the program and does nothing but an atomic addition.
+    // SAFETY: an all-zero sigaction is valid (no flags, empty mask). The handler is a C function
+    // that lives as long as the program and only does an atomic addition.
     unsafe {
         (*action.as_mut_ptr()).sa_sigaction = count as *const () as libc::sighandler_t;
         libc::sigaction(signal, action.as_ptr(), std::ptr::null_mut());

@@ -2,7 +2,7 @@
 //!
 //! Unsafe because getrusage(2) fills a C structure.
 
-/// What the thread has used since it began.
+/// What a thread has used since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// User time, ns (the kernel counts microseconds).
@@ -17,20 +17,19 @@ pub struct Usage {
     pub minor_faults: u64,
 }
 
-/// The calling thread's use so far.
+/// What the calling thread has used so far.
 pub fn thread_usage() -> Usage {
     usage_of(libc::RUSAGE_THREAD)
 }
 
-/// The use so far of all threads of this process, those that a library started included.
+/// What all threads of this process have used so far, including threads of libraries.
 pub fn process_usage() -> Usage {
     usage_of(libc::RUSAGE_SELF)
 }
 
 fn usage_of(who: libc::c_int) -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the place is valid for the result, and all-zero is a valid rusage should the call
-    // fail.
+    // SAFETY: the place is valid for the result, and all-zero is a valid rusage if the call fails.
     let usage = unsafe {
         libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
@@ -45,7 +44,8 @@ fn usage_of(who: libc::c_int) -> Usage {
     }
 }
 
-/// Kernel id of the calling thread (gettid(2)); equals the process id in a single-threaded process.
+/// The kernel's number of the calling thread (gettid(2)), which equals the process ID in a process
+/// with one thread.
 pub fn thread_id() -> u32 {
     // SAFETY: gettid has no arguments and cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }

@@ -1,4 +1,4 @@
-//! Bytes between stream sockets and memory, without a copy besides the kernel's.
+//! Moves bytes between stream sockets and memory, with no copy besides the kernel's.
 //!
 //! ```text
 //! PieceList   one call for many pieces: headers in buffers, data in shared memory     (readv, writev)
@@ -6,9 +6,9 @@
 //!             chooses, sends of all sockets leave together                             (io_uring)
 //! ```
 //!
-//! Guarantees: memory that the kernel was told of lives until the kernel is done with it, also when
-//! a ring is dropped in the middle. Deliberately not here: what the bytes mean, time, and waiting
-//! for plain sockets.
+//! Guarantees: memory that was passed to the kernel lives until the kernel is done with it, even if
+//! a ring is dropped in the middle. This crate does not know what the bytes mean, reads no clock,
+//! and does not wait for plain sockets.
 #![allow(unsafe_code, reason = "island: addresses for the kernel")]
 
 mod parcel;

@@ -1,4 +1,4 @@
-//! Bytes to be sent: own bytes, and windows of shared memory between them.
+//! Bytes to be sent: the parcel's own bytes, with windows of shared memory between them.
 //!
 //! ```text
 //! own bytes   | header   | header   | header |
@@ -16,38 +16,38 @@ use iolab_memory::SharedBytes;
 
 use crate::piece_list::{PieceList, shared_piece};
 
-/// The most pieces that one call is given.
+/// The most pieces that are passed to one call.
 const MOST_PIECES: usize = 1000;
 
-/// A window that is sent in front of the byte at `at`.
+/// A window that is sent before the own byte at `at`.
 #[derive(Debug)]
 struct Insert {
     at: usize,
     memory: SharedBytes,
-    /// Bytes of it that have gone.
+    /// The number of its bytes that were sent.
     gone: usize,
 }
 
-/// Bytes in order, some of them elsewhere.
+/// A sequence of bytes, some of which are in other memory.
 #[derive(Debug, Default)]
 pub struct Parcel {
-    /// Own bytes are appended here.
+    /// The parcel's own bytes, to which more are appended.
     pub bytes: Vec<u8>,
-    /// Own bytes that have gone.
+    /// The number of own bytes that were sent.
     gone: usize,
     inserts: VecDeque<Insert>,
-    /// Bytes of windows that have not gone.
+    /// The number of bytes of windows that were not sent yet.
     inserted: usize,
 }
 
-/// A place behind everything that a parcel had at some time.
+/// The end of a parcel at some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParcelEnd {
     bytes: usize,
     inserts: usize,
 }
 
-/// What was split off a parcel.
+/// A part that was split off a parcel.
 #[derive(Debug, Default)]
 pub struct ParcelPart {
     bytes: Vec<u8>,
@@ -55,33 +55,32 @@ pub struct ParcelPart {
 }
 
 impl ParcelPart {
-    /// Bytes of it, those in windows included.
+    /// The number of its bytes, including those of windows.
     pub fn len(&self) -> usize {
         self.bytes.len() + self.inserts.iter().map(|(_, memory)| memory.len()).sum::<usize>()
     }
 
-    /// Whether there are none.
+    /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Parcel {
-    /// Bytes that have not gone.
+    /// The number of bytes that were not sent yet.
     #[inline]
     pub fn unsent(&self) -> usize {
         self.bytes.len() - self.gone + self.inserted
     }
 
-    /// Puts a window behind the own bytes that are there now. What is sent is what the memory holds
-    /// then.
+    /// Inserts a window after the present own bytes. The memory is read when it is sent.
     #[inline]
     pub fn insert(&mut self, memory: SharedBytes) {
         self.inserted += memory.len();
         self.inserts.push_back(Insert { at: self.bytes.len(), memory, gone: 0 });
     }
 
-    /// Forgets everything, and gives room back that is above `kept` bytes.
+    /// Removes everything, and frees memory above `kept` bytes.
     #[inline]
     pub fn clear(&mut self, kept: usize) {
         self.bytes.clear();
@@ -92,13 +91,13 @@ impl Parcel {
         }
     }
 
-    /// The end, as it is now.
+    /// The present end.
     #[inline]
     pub fn end(&self) -> ParcelEnd {
         ParcelEnd { bytes: self.bytes.len(), inserts: self.inserts.len() }
     }
 
-    /// Takes off what was put behind an end. Nothing has been sent since then.
+    /// Splits off everything that was added after an end. Nothing may have been sent since then.
     pub fn split_off(&mut self, end: ParcelEnd) -> ParcelPart {
         let start = end.bytes;
         let split = self.inserts.drain(end.inserts..);
@@ -107,7 +106,7 @@ impl Parcel {
         ParcelPart { bytes: self.bytes.split_off(start), inserts }
     }
 
-    /// Appends what was split off.
+    /// Appends a part that was split off.
     pub fn append(&mut self, part: ParcelPart) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&part.bytes);
@@ -117,7 +116,7 @@ impl Parcel {
         }
     }
 
-    /// Calls `each` with what has not gone, in order, as long as it returns whether it takes more.
+    /// Calls `each` with the unsent pieces in order, for as long as it returns true.
     #[inline]
     fn each_piece<'a>(&'a self, mut each: impl FnMut(Piece<'a>) -> bool) {
         let mut from = self.gone;
@@ -136,7 +135,7 @@ impl Parcel {
         }
     }
 
-    /// Notes that so many bytes have gone.
+    /// Records that this many bytes were sent.
     #[inline]
     pub fn advance(&mut self, mut bytes: usize) {
         while let Some(insert) = self.inserts.front_mut() {
@@ -159,11 +158,11 @@ impl Parcel {
         assert!(self.gone <= self.bytes.len(), "no more goes than there is");
     }
 
-    /// Sends what a socket takes, without waiting. Returns whether everything has gone; then the
-    /// parcel is empty and keeps room for about `kept` bytes.
+    /// Sends what a socket accepts, without waiting. Returns whether everything was sent; then the
+    /// parcel is empty and keeps about `kept` bytes of memory.
     ///
     /// # Errors
-    /// What sendmsg(2) says.
+    /// The error of sendmsg(2).
     #[inline]
     pub fn send(&mut self, socket: impl AsFd, list: &mut PieceList, kept: usize) -> io::Result<bool> {
         while self.unsent() > 0 {
@@ -186,8 +185,8 @@ impl Parcel {
         Ok(true)
     }
 
-    /// Writes the addresses of what has not gone to a list. They are valid as long as the parcel is
-    /// neither changed nor dropped.
+    /// Writes the addresses of the unsent pieces to a list. They are valid until the parcel is
+    /// changed or dropped.
     pub(crate) fn describe(&self, list: &mut Vec<libc::iovec>) {
         list.clear();
         self.each_piece(|piece| {
@@ -263,7 +262,7 @@ mod tests {
         parcel.bytes.extend_from_slice(b"ab");
         parcel.insert(window(b"CD"));
         parcel.advance(1);
-        // The window before the end stays, although the next own byte follows at the same place.
+        // The window before the end stays, although the next own byte has the same position.
         let end = parcel.end();
         parcel.bytes.extend_from_slice(b"e");
         parcel.insert(window(b"FGH"));

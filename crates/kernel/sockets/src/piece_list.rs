@@ -1,8 +1,8 @@
-//! Many pieces of memory for one call on a socket that does not wait.
+//! Many pieces of memory for one non-blocking call on a socket.
 //!
-//! A list is filled anew for every call and keeps nothing but its room, so that filling it does not
-//! allocate. Unsafe because it turns borrowed memory into addresses for readv(2) and writev(2); the
-//! borrows last until the call is over.
+//! A list is filled again for every call and keeps only its memory, so that filling it does not
+//! allocate. Unsafe because it converts borrowed memory to addresses for readv(2) and writev(2);
+//! the borrows last until the call is over.
 
 use std::fmt;
 use std::io;
@@ -14,13 +14,13 @@ use iolab_memory::{MappingAccess, SharedBytes};
 /// The most pieces of a call (`IOV_MAX`).
 const MOST_PIECES: usize = 1024;
 
-/// Room for a list.
+/// The memory of a list.
 #[derive(Default)]
 pub struct PieceList {
     list: Vec<libc::iovec>,
 }
 
-// SAFETY: between two calls the addresses in the list mean nothing; nobody looks at them.
+// SAFETY: between two calls, the addresses in the list have no meaning, and nothing uses them.
 unsafe impl Send for PieceList {}
 // SAFETY: as above.
 unsafe impl Sync for PieceList {}
@@ -32,14 +32,14 @@ impl fmt::Debug for PieceList {
 }
 
 impl PieceList {
-    /// A list of memory that is to be filled.
+    /// Begins a list of memory to fill.
     #[inline]
     pub fn reading<'m>(&mut self) -> ReadPieces<'_, 'm> {
         self.list.clear();
         ReadPieces { list: &mut self.list, memory: PhantomData }
     }
 
-    /// A list of memory that is to be sent.
+    /// Begins a list of memory to send.
     #[inline]
     pub fn writing<'m>(&mut self) -> WrittenPieces<'_, 'm> {
         self.list.clear();
@@ -70,23 +70,23 @@ impl<'m> ReadPieces<'_, 'm> {
     /// Adds `bytes` from `offset` of shared memory.
     ///
     /// # Panics
-    /// If they do not lie in the window, or must not be written.
+    /// If they are not within the window, or must not be written.
     #[inline]
     pub fn shared(&mut self, to: &'m SharedBytes, offset: usize, bytes: usize) {
         assert!(to.access() == MappingAccess::ReadWrite, "memory to be filled may be written");
         self.list.push(shared_piece(to, offset, bytes));
     }
 
-    /// Fills the pieces with what the socket has, without waiting. Returns how many bytes came; 0
-    /// if the peer has closed the connection.
+    /// Fills the pieces with the available bytes of a socket, without waiting. Returns how many
+    /// bytes were received; 0 if the peer has closed the connection.
     ///
     /// # Errors
-    /// `WouldBlock` if the socket has nothing; what recvmsg(2) says otherwise.
+    /// `WouldBlock` if the socket has no bytes; otherwise the error of recvmsg(2).
     #[inline]
     pub fn receive(self, socket: impl AsFd) -> io::Result<usize> {
         transfer(self.list, |message| {
-            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call,
-            // exclusively or as a window that is written by copies alone.
+            // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call:
+            // either exclusively, or as a window that is only written by copies.
             unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), message, libc::MSG_DONTWAIT) }
         })
     }
@@ -115,21 +115,21 @@ impl<'m> WrittenPieces<'_, 'm> {
     /// Adds `bytes` from `offset` of shared memory.
     ///
     /// # Panics
-    /// If they do not lie in the window.
+    /// If they are not within the window.
     #[inline]
     pub fn shared(&mut self, from: &'m SharedBytes, offset: usize, bytes: usize) {
         self.list.push(shared_piece(from, offset, bytes));
     }
 
-    /// Sends what the socket takes, without waiting. Returns how many bytes.
+    /// Sends what the socket accepts, without waiting. Returns the number of bytes.
     ///
     /// # Errors
-    /// `WouldBlock` if the socket takes nothing; what sendmsg(2) says otherwise.
+    /// `WouldBlock` if the socket accepts nothing; otherwise the error of sendmsg(2).
     #[inline]
     pub fn send(self, socket: impl AsFd) -> io::Result<usize> {
         transfer(self.list, |message| {
             // SAFETY: the pieces are memory that is borrowed for `'m`, which outlives this call;
-            // the kernel only reads.
+            // the kernel only reads it.
             unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) }
         })
     }

@@ -1,8 +1,8 @@
-//! Many stream sockets by one call: an io_uring.
+//! Many stream sockets with one system call, by an io_uring.
 //!
-//! Each socket has one receive that goes on by itself (multishot) into buffers that the kernel
-//! chooses among those provided, and at most one parcel on its way. [`SocketRing::round`] submits
-//! everything and takes everything, by one call for all sockets.
+//! Each socket has one receive that continues by itself (multishot) into buffers that the kernel
+//! chooses from those provided, and at most one parcel that is being sent. [`SocketRing::round`]
+//! submits and collects everything with one call for all sockets.
 //!
 //! ```text
 //! receive(token) ─▶ Received, Received, … ─▶ Stopped       stop(token), no buffer left, end of the stream
@@ -10,11 +10,11 @@
 //! watch(token) ─▶ Readable                                 once
 //! ```
 //!
-//! Large parcels can leave without the kernel's copy ([`RingOptions::zero_copy_above`]); such a
-//! parcel is kept here until the kernel says that nobody reads it any more.
+//! Large parcels can be sent without the kernel's copy ([`RingOptions::zero_copy_above`]). Such a
+//! parcel is kept here until the kernel reports that nothing reads it any more.
 //!
-//! One thread makes a ring and uses it. Unsafe because it queues entries with addresses; what they
-//! point to is owned here until the completion, also if the ring is dropped.
+//! One thread creates a ring and uses it. Unsafe because it queues entries with addresses. This
+//! value owns what they point to until the completion, even if the ring is dropped.
 
 mod buffers;
 mod flights;
@@ -38,66 +38,66 @@ const SEND: u64 = 2 << 56;
 const WATCH: u64 = 3 << 56;
 const STOP: u64 = 4 << 56;
 const KIND: u64 = 0xff << 56;
-/// Times of a millisecond that a ring that is dropped waits for the kernel.
+/// How many milliseconds a ring that is dropped waits for the kernel.
 const MOST_WAITS: usize = 1000;
 
-/// What a ring is made with.
+/// The options of a ring.
 #[derive(Debug, Clone, Copy)]
 pub struct RingOptions {
-    /// Entries that are queued between two calls; more make a call of their own.
+    /// The number of entries that can be queued between two calls; more cause a call of their own.
     pub entries: u32,
-    /// Buffers for what is received: a power of two, at most 32768.
+    /// The number of receive buffers: a power of two, at most 32768.
     pub buffers: u16,
-    /// Bytes of each.
+    /// The size of each, in bytes.
     pub buffer_bytes: usize,
-    /// Parcels of at least so many bytes are sent without the kernel's copy, if the caller allows
+    /// Parcels of at least this many bytes are sent without the kernel's copy, if the caller allows
     /// it.
     pub zero_copy_above: usize,
 }
 
-/// What has happened to a socket. The token is what it was named by.
+/// An event of a socket. The token is the one that the caller gave.
 #[derive(Debug)]
 pub enum SocketEvent {
-    /// So many bytes at the start of a buffer, which is to be given back.
+    /// Bytes were received at the start of a buffer, which has to be given back.
     Received {
-        /// Which socket.
+        /// The socket's token.
         token: u64,
         /// The buffer.
         buffer: RingBuffer,
-        /// Its bytes.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// Nothing more is received until the caller asks again.
+    /// Nothing more is received until the caller requests it again.
     Stopped {
-        /// Which socket.
+        /// The socket's token.
         token: u64,
-        /// Whether the stream has ended or failed: asking again is pointless.
+        /// Whether the stream has ended or failed, so that another request is pointless.
         is_over: bool,
     },
-    /// A parcel has gone.
+    /// A parcel was sent.
     Sent {
-        /// Which socket.
+        /// The socket's token.
         token: u64,
-        /// Whether all of it has.
+        /// Whether all of it was sent.
         outcome: io::Result<()>,
-        /// The parcel, for the next time, unless the kernel still reads it.
+        /// The parcel, for reuse, unless the kernel still reads it.
         parcel: Option<Box<Parcel>>,
     },
-    /// A watched descriptor can be read.
+    /// A watched descriptor is readable.
     Readable {
-        /// Which.
+        /// The descriptor's token.
         token: u64,
     },
 }
 
 /// The ring.
 pub struct SocketRing {
-    /// Dropped in `drop`, before what the kernel may still use.
+    /// Dropped in `drop`, before the memory that the kernel may still use.
     ring: Option<IoUring>,
     buffers: Option<Buffers>,
     flights: Flights,
     queued: u32,
-    /// Receives, watches and stops that have not ended.
+    /// The number of receives, watches and stops that have not ended.
     outstanding: usize,
     zero_copy_above: usize,
 }
@@ -109,10 +109,10 @@ impl std::fmt::Debug for SocketRing {
 }
 
 impl SocketRing {
-    /// A ring for the calling thread.
+    /// Creates a ring for the calling thread.
     ///
     /// # Errors
-    /// The kernel has no io_uring, forbids it, or lacks what is needed (Linux 6.1 has it).
+    /// The kernel has no io_uring, forbids it, or lacks a required feature (Linux 6.1 has all).
     pub fn new(options: &RingOptions) -> io::Result<SocketRing> {
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
@@ -139,27 +139,27 @@ impl SocketRing {
     pub fn receive(&mut self, socket: impl AsFd, token: u64) -> io::Result<()> {
         let fd = types::Fd(socket.as_fd().as_raw_fd());
         self.outstanding += 1;
-        // SAFETY: the kernel writes to buffers of the group alone, which live as long as the ring.
+        // SAFETY: the kernel only writes to buffers of the group, which live as long as the ring.
         unsafe { self.push(&opcode::RecvMulti::new(fd, GROUP).build().user_data(RECEIVE | token)) }
     }
 
-    /// Ends a receive: what has come is still told, and then that it has stopped.
+    /// Ends a receive. Bytes that have arrived are still reported, followed by the stop.
     pub fn stop(&mut self, token: u64) -> io::Result<()> {
         self.outstanding += 1;
-        // SAFETY: the entry holds no address.
+        // SAFETY: the entry contains no address.
         unsafe { self.push(&opcode::AsyncCancel::new(RECEIVE | token).build().user_data(STOP)) }
     }
 
-    /// Tells once when a descriptor can be read.
+    /// Reports once when a descriptor is readable.
     pub fn watch(&mut self, fd: impl AsFd, token: u64) -> io::Result<()> {
         let fd = types::Fd(fd.as_fd().as_raw_fd());
         self.outstanding += 1;
-        // SAFETY: the entry holds no address.
+        // SAFETY: the entry contains no address.
         unsafe { self.push(&opcode::PollAdd::new(fd, libc::POLLIN as u32).build().user_data(WATCH | token)) }
     }
 
     /// Sends all of a parcel. `may_share` allows the kernel to read its memory until the peer has
-    /// acknowledged it; what is written there meanwhile may be sent instead.
+    /// acknowledged it; changes of the memory in the meantime may be sent instead.
     pub fn send(&mut self, socket: impl AsFd, token: u64, parcel: Box<Parcel>, may_share: bool) -> io::Result<()> {
         let shares = may_share && parcel.unsent() >= self.zero_copy_above;
         let fd = socket.as_fd().as_raw_fd();
@@ -176,12 +176,12 @@ impl SocketRing {
         } else {
             opcode::SendMsg::new(fd, message).flags(flags).build()
         };
-        // SAFETY: the message, its list and the parcel belong to the flight, which ends with the
-        // last completion.
+        // SAFETY: the flight owns the message, its list and the parcel, and ends with the last
+        // completion.
         unsafe { self.push(&entry.user_data(SEND | number as u64)) }
     }
 
-    /// Gives a buffer back for what is received next.
+    /// Returns a buffer, which can then receive more bytes.
     #[inline]
     pub fn give_back(&mut self, buffer: RingBuffer) {
         if let Some(buffers) = &mut self.buffers {
@@ -190,9 +190,9 @@ impl SocketRing {
     }
 
     /// # Safety
-    /// What the entry points to lives until its last completion.
+    /// Everything that the entry points to lives until its last completion.
     unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller guarantees this.
         while unsafe { self.ring().submission().push(entry) }.is_err() {
             self.enter(None)?;
         }
@@ -208,8 +208,8 @@ impl SocketRing {
         queued > 0 || !ring.completion().is_empty() || ring.submission().taskrun()
     }
 
-    /// Submits what is queued, lets the kernel work, and waits until there is an event, at most for
-    /// so long.
+    /// Submits the queued entries, lets the kernel work, and waits until there is an event, at most
+    /// for the given time.
     #[inline]
     pub fn round(&mut self, at_most: Duration) -> io::Result<()> {
         self.enter((!at_most.is_zero()).then_some(at_most))
@@ -220,8 +220,8 @@ impl SocketRing {
         let queued = self.queued;
         let ring = self.ring();
         let entered = match wait {
-            // SAFETY: no argument is passed, and every queued entry was vouched for when it was
-            // pushed.
+            // SAFETY: no argument is passed. Whoever pushed the queued entries guarantees that
+            // their addresses are valid.
             None => unsafe { ring.submitter().enter::<()>(queued, 0, IORING_ENTER_GETEVENTS, None) },
             Some(wait) => {
                 let until = types::Timespec::from(wait);
@@ -231,9 +231,9 @@ impl SocketRing {
         match entered {
             Ok(taken) => self.queued = queued.saturating_sub(taken as u32),
             Err(error) => match error.raw_os_error() {
-                // Submitting comes before waiting, which ended early.
+                // The entries were submitted before the wait, which ended early.
                 Some(libc::ETIME | libc::EINTR) if wait.is_some() => self.queued = self.unsubmitted(),
-                // Completions must be taken first: the caller does so, and calls again.
+                // Completions must be taken first. The caller does so and calls again.
                 Some(libc::EINTR | libc::EBUSY | libc::EAGAIN) => self.queued = self.unsubmitted(),
                 _ => return Err(error),
             },
@@ -245,7 +245,7 @@ impl SocketRing {
         self.ring().submission().len() as u32
     }
 
-    /// The next event, oldest first.
+    /// Returns the next event, oldest first.
     #[inline]
     pub fn next_event(&mut self) -> Option<SocketEvent> {
         loop {
@@ -304,8 +304,8 @@ impl SocketRing {
         match self.flights.land(number, entry.result(), cqueue::notif(flags), cqueue::more(flags)) {
             Landing::Nothing => None,
             Landing::Again => {
-                // It is one of at most one for each socket, so it fits, or the ring is broken for
-                // all.
+                // There is at most one such entry per socket, so it fits; otherwise the ring is
+                // broken for all sockets.
                 let _ = self.submit_flight(number);
                 None
             }
@@ -324,7 +324,7 @@ impl Drop for SocketRing {
     fn drop(&mut self) {
         let Some(ring) = &self.ring else { return };
         let everything = types::CancelBuilder::any();
-        // What it cannot cancel ends by itself; that is waited for.
+        // Operations that cannot be cancelled end by themselves, which is waited for.
         let _ = ring.submitter().register_sync_cancel(None, everything);
         for _ in 0..MOST_WAITS {
             if self.outstanding == 0 && self.flights.len() == 0 {
@@ -339,7 +339,7 @@ impl Drop for SocketRing {
         }
         drop(self.ring.take());
         if self.outstanding > 0 || self.flights.len() > 0 {
-            // The kernel may still write or read: better a leak than that.
+            // The kernel may still access the memory, so it is leaked instead of freed.
             let _ = ManuallyDrop::new(self.buffers.take());
             self.flights.leak();
         }

@@ -24,17 +24,17 @@ pub struct Adapter {
 /// Keeps an adapter open.
 #[derive(Debug)]
 pub(crate) struct Open {
-    /// The identifier that opened it; it has no other use.
+    /// The identifier that opened the adapter; it has no other use.
     anchor: Identifier,
     pub(crate) domain: *mut Pd,
-    /// Reads by a peer that a queue pair serves at a time.
+    /// The most reads by a peer that a queue pair serves at a time.
     pub(crate) most_reads: u8,
-    /// Most messages of a queue pair.
+    /// The most messages of a queue pair.
     pub(crate) most_messages: u32,
 }
 
-// SAFETY: the libraries may be called from every thread; what is called here with a shared adapter
-// (registering, making queues) locks what it shares.
+// SAFETY: every thread may call the libraries. The calls that are made with a shared adapter
+// (registering, creating queues) lock what they share.
 unsafe impl Send for Open {}
 // SAFETY: as above.
 unsafe impl Sync for Open {}
@@ -52,7 +52,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         // SAFETY: registrations and connections hold this object, so the domain is unused. The
-        // anchor keeps its adapter open until after this.
+        // anchor keeps its adapter open until after this call.
         unsafe { (self.libraries().verbs.ibv_dealloc_pd)(self.domain) };
     }
 }
@@ -60,19 +60,20 @@ impl Drop for Open {
 impl Adapter {
     /// The adapter that reaches an address.
     ///
-    /// # Errors The libraries are missing, or no adapter reaches it.
+    /// # Errors
+    /// The libraries are missing, or no adapter reaches it.
     pub fn towards(at: SocketAddr, timeout: Duration) -> Result<Adapter, VerbsError> {
         let libraries = Libraries::get()?;
         let anchor = Identifier::towards(libraries, at, timeout)?;
         let mut attributes = MaybeUninit::<DeviceAttr>::zeroed();
-        // SAFETY: an open adapter, and room for the answer.
+        // SAFETY: the adapter is open, and there is room for the answer.
         let asked = unsafe { (libraries.verbs.ibv_query_device)(anchor.context(), attributes.as_mut_ptr()) };
         if asked != 0 {
             return Err(VerbsError::last("asking an RDMA adapter what it can do"));
         }
-        // SAFETY: numbers, which were zero before.
+        // SAFETY: the structure consists of numbers, which were zero before.
         let attributes = unsafe { attributes.assume_init() };
-        // SAFETY: an open adapter.
+        // SAFETY: the adapter is open.
         let domain = unsafe { (libraries.verbs.ibv_alloc_pd)(anchor.context()) };
         if domain.is_null() {
             return Err(VerbsError::last("a protection domain"));
@@ -94,14 +95,15 @@ impl Adapter {
 
     /// Allows peers that know its key to read and write memory.
     ///
-    /// # Errors The kernel's limit of locked memory is exceeded, or the adapter has no room for it.
+    /// # Errors
+    /// The kernel's limit of locked memory is exceeded, or the adapter has no room for it.
     pub fn register(&self, memory: &SharedBytes) -> Result<Registration, VerbsError> {
         let access = match memory.access() {
             MappingAccess::ReadWrite => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
             _ => IBV_ACCESS_REMOTE_READ,
         };
-        // SAFETY: the memory is mapped for as long as the registration holds its window; nobody has
-        // a reference to it, so that a peer may change it at any time.
+        // SAFETY: the memory is mapped for as long as the registration holds its window. Nothing
+        // has a reference to it, so a peer may change it at any time.
         let registered = unsafe {
             (self.open.libraries().verbs.ibv_reg_mr)(self.open.domain, memory.as_ptr().cast(), memory.len(), access)
         };
@@ -112,7 +114,7 @@ impl Adapter {
             );
             return Err(VerbsError::last(what));
         }
-        // SAFETY: the library answered with a registration, which stays until it is given back.
+        // SAFETY: the library returned a registration, which stays valid until it is given back.
         let (local_key, remote_key) = unsafe { ((*registered).lkey, (*registered).rkey) };
         Ok(Registration { local_key, remote_key, registered, memory: memory.clone(), open: Arc::clone(&self.open) })
     }
@@ -128,7 +130,7 @@ pub struct Registration {
     open: Arc<Open>,
 }
 
-// SAFETY: a registration is only given back, once; the rest is numbers.
+// SAFETY: a registration is only given back, once; the other fields are numbers.
 unsafe impl Send for Registration {}
 // SAFETY: as above.
 unsafe impl Sync for Registration {}
@@ -152,8 +154,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // SAFETY: a registration of this library that is given back once. It forbids the adapter to
-        // reach the memory, before the window is gone.
+        // SAFETY: the registration is one of this library and is given back once. After that the
+        // adapter cannot access the memory; only then is the window dropped.
         unsafe { (self.open.libraries().verbs.ibv_dereg_mr)(self.registered) };
     }
 }

@@ -18,10 +18,10 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    /// A queue for this many completions.
+    /// Creates a queue for this many completions.
     pub(crate) fn new(open: &Open, entries: u32) -> Result<Completions, VerbsError> {
         let verbs = &open.libraries().verbs;
-        // SAFETY: an open adapter.
+        // SAFETY: the adapter is open.
         let channel = unsafe { (verbs.ibv_create_comp_channel)(open.context()) };
         if channel.is_null() {
             return Err(VerbsError::last("a channel of completions"));
@@ -30,7 +30,7 @@ impl Completions {
         rustix::io::ioctl_fionbio(made.descriptor(), true)
             .map_err(|error| VerbsError::failed("a channel of completions", error))?;
         let entries = c_int::try_from(entries).unwrap_or(c_int::MAX);
-        // SAFETY: an open adapter, a channel of it, and no context of the caller's.
+        // SAFETY: the adapter is open, the channel belongs to it, and the caller passes no context.
         made.queue = unsafe { (verbs.ibv_create_cq)(open.context(), entries, std::ptr::null_mut(), channel, 0) };
         if made.queue.is_null() {
             return Err(VerbsError::last(format!("a queue of {entries} completions")));
@@ -45,15 +45,16 @@ impl Completions {
 
     /// Requests a signal for the next completion.
     pub(crate) fn arm(&self) {
-        // SAFETY: a queue of this library, whose context has the function.
+        // SAFETY: the queue belongs to this library, and its context has the function.
         unsafe { ((*(*self.queue).context).ops.req_notify_cq)(self.queue, 0) };
     }
 
     /// Takes pending signals.
     pub(crate) fn take_signals(&self) {
         let (mut queue, mut context) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: a channel of this library, which does not block, and places for the answer. Each
-        // signal is acknowledged at once, for which destroying the queue would wait.
+        // SAFETY: the channel belongs to this library and does not block, and there are places for
+        // the answer. Each signal is acknowledged at once, because destroying the queue waits for
+        // that.
         unsafe {
             while (self.libraries.verbs.ibv_get_cq_event)(self.channel, &raw mut queue, &raw mut context) == 0 {
                 (self.libraries.verbs.ibv_ack_cq_events)(queue, 1);
@@ -64,7 +65,8 @@ impl Completions {
 
 impl Drop for Completions {
     fn drop(&mut self) {
-        // SAFETY: both are of this library; the queue pair is gone, and signals are acknowledged.
+        // SAFETY: both belong to this library; the queue pair is gone, and all signals are
+        // acknowledged.
         unsafe {
             if !self.queue.is_null() {
                 (self.libraries.verbs.ibv_destroy_cq)(self.queue);

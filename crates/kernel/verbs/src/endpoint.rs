@@ -22,7 +22,7 @@ use crate::completions::Completions;
 use crate::error::VerbsError;
 use crate::event::{Event, Identifier, wait_readable};
 
-/// Completions returned by one call.
+/// The most completions returned by one call.
 const BATCH: usize = 32;
 /// Distinguishes completions of receives from those of sends.
 const RECEIVE: u64 = 1 << 32;
@@ -64,7 +64,7 @@ pub enum Arrival {
 /// A connection.
 #[derive(Debug)]
 pub struct Endpoint {
-    // In the order in which they are dropped: `drop` destroys the queue pair.
+    // Declared in the order of dropping; `drop` destroys the queue pair first.
     completions: Completions,
     identifier: Identifier,
     sends: Messages,
@@ -77,7 +77,7 @@ pub struct Endpoint {
     _adapter: Arc<Open>,
 }
 
-// SAFETY: the objects of the libraries may be used by any thread, one at a time.
+// SAFETY: any thread may use the objects of the libraries, one at a time.
 unsafe impl Send for Endpoint {}
 
 /// Memory for messages.
@@ -96,7 +96,7 @@ impl Messages {
         Ok(Messages { registration: adapter.register(&memory)?, count, stride })
     }
 
-    /// The position of a message, which lies in the memory.
+    /// The position of a message, which is within the memory.
     #[inline]
     fn element(&self, index: u16, bytes: u32) -> Sge {
         assert!(index < self.count && bytes as usize <= self.stride, "a message outside of its memory");
@@ -108,7 +108,8 @@ impl Messages {
 impl Adapter {
     /// Connects to a peer.
     ///
-    /// # Errors It does not answer, or refuses; or there is no room for the queues.
+    /// # Errors
+    /// It does not answer, or refuses; or there is no room for the queues.
     pub fn connect(&self, request: &ConnectRequest) -> Result<Endpoint, VerbsError> {
         let (libraries, timeout) = (self.open.libraries(), request.timeout);
         let identifier = Identifier::towards(libraries, request.at, timeout)?;
@@ -134,8 +135,8 @@ impl Adapter {
             qp_type: IBV_QPT_RC,
             sq_sig_all: 0,
         };
-        // SAFETY: an identifier with a route, a domain and queues of its adapter; the attributes
-        // are read and written before the call returns.
+        // SAFETY: the identifier has a route, and the domain and the queues belong to its adapter.
+        // The attributes are read and written before the call returns.
         let made = unsafe { (libraries.manager.rdma_create_qp)(identifier.id, self.open.domain, &raw mut attributes) };
         if made != 0 {
             return Err(VerbsError::last("a queue pair"));
@@ -186,7 +187,7 @@ impl Endpoint {
             qp_num: 0,
         };
         let libraries = self.identifier.libraries;
-        // SAFETY: an identifier with a queue pair; the parameters are copied before the call
+        // SAFETY: the identifier has a queue pair; the parameters are copied before the call
         // returns.
         if unsafe { (libraries.manager.rdma_connect)(self.identifier.id, &raw mut parameters) } != 0 {
             return Err(VerbsError::last(to));
@@ -240,12 +241,11 @@ impl Endpoint {
     }
 
     fn pair(&self) -> *mut Qp {
-        // SAFETY: an identifier of this library.
+        // SAFETY: the identifier belongs to this library.
         unsafe { (*self.identifier.id).qp }
     }
 
-    /// Begins to send a message, of which this many bytes are in its memory. [`Endpoint::post`]
-    /// sends it.
+    /// Begins to send a message, whose memory holds this many bytes. [`Endpoint::post`] sends it.
     #[inline]
     pub fn begin_send(&mut self, index: u16, bytes: u32) {
         assert!(self.begun.len() < usize::from(self.sends.count), "more messages than there is memory for");
@@ -254,7 +254,8 @@ impl Endpoint {
 
     /// Sends all begun messages.
     ///
-    /// # Errors The connection has broken.
+    /// # Errors
+    /// The connection has broken.
     #[inline]
     pub fn post(&mut self) -> Result<(), VerbsError> {
         if self.begun.is_empty() {
@@ -264,7 +265,7 @@ impl Endpoint {
         let (elements, first) = (self.elements.as_mut_ptr(), self.requests.as_mut_ptr());
         for (place, (index, bytes)) in self.begun.drain(..).enumerate() {
             let next = if place + 1 == count { std::ptr::null_mut() } else { first.wrapping_add(place + 1) };
-            // SAFETY: `begin_send` lets no more be begun than both lists have places.
+            // SAFETY: `begin_send` does not allow more begun messages than both lists have places.
             unsafe {
                 elements.add(place).write(self.sends.element(index, bytes));
                 let request = &mut *first.add(place);
@@ -273,9 +274,9 @@ impl Endpoint {
         }
         let mut bad = std::ptr::null_mut();
         let pair = self.pair();
-        // SAFETY: a queue pair whose context has the function; the list lies in memory of this
-        // object and is read before the call returns; each element lies in registered memory that
-        // stays so.
+        // SAFETY: the context of the queue pair has the function. The list is in memory of this
+        // object and is read before the call returns. Each element is in registered memory that
+        // stays registered.
         let posted = unsafe { ((*(*pair).context).ops.post_send)(pair, first, &raw mut bad) };
         if posted != 0 {
             return Err(VerbsError::failed("sending", std::io::Error::from_raw_os_error(posted.abs())));
@@ -285,7 +286,8 @@ impl Endpoint {
 
     /// Returns the receive buffer of a message that was read.
     ///
-    /// # Errors The connection has broken.
+    /// # Errors
+    /// The connection has broken.
     #[inline]
     pub fn give_back(&mut self, room: u16) -> Result<(), VerbsError> {
         let mut element = self.receives.element(room, self.receives.stride as u32);
@@ -297,7 +299,7 @@ impl Endpoint {
         };
         let mut bad = std::ptr::null_mut();
         let pair = self.pair();
-        // SAFETY: as in `post`; a message is written to registered memory to which nobody has a
+        // SAFETY: as in `post`. A message is written to registered memory to which nothing has a
         // reference.
         let posted = unsafe { ((*(*pair).context).ops.post_recv)(pair, &raw mut request, &raw mut bad) };
         if posted != 0 {
@@ -311,7 +313,8 @@ impl Endpoint {
     pub fn poll(&mut self, mut each: impl FnMut(&mut Endpoint, Arrival)) -> usize {
         let mut found = [Wc::default(); BATCH];
         let queue = self.completions.queue;
-        // SAFETY: a queue of this library whose context has the function, and room for so many.
+        // SAFETY: the queue belongs to this library, its context has the function, and there is
+        // room for as many.
         let count = unsafe { ((*(*queue).context).ops.poll_cq)(queue, BATCH as c_int, found.as_mut_ptr()) };
         let Ok(count) = usize::try_from(count) else {
             each(self, Arrival::Broken("the queue of completions cannot be read".to_owned()));
@@ -364,8 +367,9 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        // SAFETY: an identifier of this library. A connection that has ended already is no error.
-        // Without the queue pair the adapter reaches the memory of messages no more.
+        // SAFETY: the identifier belongs to this library. It is not an error if the connection has
+        // already ended. Without the queue pair, the adapter can no longer access the memory of
+        // messages.
         unsafe {
             (self.identifier.libraries.manager.rdma_disconnect)(self.identifier.id);
             if !self.pair().is_null() {

@@ -21,7 +21,7 @@ pub(crate) struct Identifier {
     channel: *mut EventChannel,
 }
 
-/// An event, taken from the library.
+/// An event that was taken from the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) kind: u32,
@@ -38,7 +38,7 @@ pub(crate) fn wait_readable(descriptor: BorrowedFd<'_>, at_most: Duration) -> bo
 
 /// An address in the format of the C library.
 fn socket_address(at: SocketAddr) -> libc::sockaddr_storage {
-    // SAFETY: all zeroes are a value of this structure of numbers.
+    // SAFETY: all zeroes are a valid value of this structure of numbers.
     let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
     let place = &raw mut storage;
     match at {
@@ -68,7 +68,7 @@ fn socket_address(at: SocketAddr) -> libc::sockaddr_storage {
 }
 
 impl Identifier {
-    /// A new identifier, bound to the adapter that reaches an address.
+    /// Creates an identifier that is bound to the adapter which reaches an address.
     pub(crate) fn towards(
         libraries: &'static Libraries,
         at: SocketAddr,
@@ -76,16 +76,16 @@ impl Identifier {
     ) -> Result<Identifier, VerbsError> {
         let manager = &libraries.manager;
         let no_adapter = |why: String| VerbsError::NoAdapter { at: at.to_string(), why };
-        // SAFETY: no arguments.
+        // SAFETY: the function has no arguments.
         let channel = unsafe { (manager.rdma_create_event_channel)() };
         if channel.is_null() {
-            // Without any adapter the kernel's part of the connection manager does not exist.
+            // Without any adapter, the kernel's part of the connection manager does not exist.
             return Err(no_adapter(std::io::Error::last_os_error().to_string()));
         }
         let mut identifier = Identifier { libraries, id: std::ptr::null_mut(), channel };
         rustix::io::ioctl_fionbio(identifier.descriptor(), true)
             .map_err(|error| VerbsError::failed("a channel of events", error))?;
-        // SAFETY: a channel of this library, and a place for the answer.
+        // SAFETY: the channel belongs to this library, and there is a place for the answer.
         let made =
             unsafe { (manager.rdma_create_id)(channel, &raw mut identifier.id, std::ptr::null_mut(), RDMA_PS_TCP) };
         if made != 0 {
@@ -93,7 +93,8 @@ impl Identifier {
         }
         let mut address = socket_address(at);
         let timeout_ms = timeout.as_millis().min(i32::MAX as u128) as c_int;
-        // SAFETY: an identifier of this library; the address is copied before the call returns.
+        // SAFETY: the identifier belongs to this library; the address is copied before the call
+        // returns.
         let resolved = unsafe {
             (manager.rdma_resolve_addr)(identifier.id, std::ptr::null_mut(), (&raw mut address).cast(), timeout_ms)
         };
@@ -113,7 +114,7 @@ impl Identifier {
     /// Resolves the route to the address.
     pub(crate) fn resolve_route(&self, timeout: Duration) -> Result<(), VerbsError> {
         let timeout_ms = timeout.as_millis().min(i32::MAX as u128) as c_int;
-        // SAFETY: an identifier of this library whose address is resolved.
+        // SAFETY: the identifier belongs to this library, and its address is resolved.
         if unsafe { (self.libraries.manager.rdma_resolve_route)(self.id, timeout_ms) } != 0 {
             return Err(VerbsError::last("looking for a route"));
         }
@@ -126,7 +127,7 @@ impl Identifier {
 
     /// The open adapter.
     pub(crate) fn context(&self) -> *mut VerbsContext {
-        // SAFETY: an identifier of this library, from rdma_create_id on.
+        // SAFETY: the identifier belongs to this library, and exists since rdma_create_id.
         unsafe { (*self.id).verbs }
     }
 
@@ -141,11 +142,13 @@ impl Identifier {
         let end_ns = clock.now_ns().saturating_add(at_most.as_nanos().min(u64::MAX.into()) as u64);
         loop {
             let mut event: *mut CmEvent = std::ptr::null_mut();
-            // SAFETY: a channel of this library, which does not block, and a place for the answer.
+            // SAFETY: the channel belongs to this library and does not block, and there is a place
+            // for the answer.
             if unsafe { (self.libraries.manager.rdma_get_cm_event)(self.channel, &raw mut event) } == 0 {
-                // SAFETY: the library answered with an event, which stays until it is acknowledged.
+                // SAFETY: the library returned an event, which stays valid until it is
+                // acknowledged.
                 let taken = unsafe { take(event) };
-                // SAFETY: an event that was not acknowledged before.
+                // SAFETY: the event was not acknowledged before.
                 unsafe { (self.libraries.manager.rdma_ack_cm_event)(event) };
                 return Ok(Some(taken));
             }
@@ -165,10 +168,11 @@ impl Identifier {
 
 /// Copies the used parts of an event.
 ///
-/// # Safety `event` points to an event of the library that was not acknowledged.
+/// # Safety
+/// `event` points to an event of the library that was not acknowledged.
 unsafe fn take(event: *mut CmEvent) -> Event {
-    // SAFETY: the caller's promise. Private data is only there with the kinds of events that bring
-    // some; their fields are zero otherwise, as librdmacm clears every event.
+    // SAFETY: the caller guarantees that the event is valid. Only some kinds of events have private
+    // data; for the others these fields are zero, because librdmacm clears every event.
     unsafe {
         let CmEvent { event: kind, status, conn, .. } = &*event;
         let brings_data = matches!(*kind, cm_event::REJECTED | cm_event::ESTABLISHED);
@@ -182,7 +186,7 @@ unsafe fn take(event: *mut CmEvent) -> Event {
 
 impl Drop for Identifier {
     fn drop(&mut self) {
-        // SAFETY: both are of this library and used by nobody any more; every event was
+        // SAFETY: both belong to this library, and nothing uses them any more. Every event was
         // acknowledged, which destroying the identifier would wait for.
         unsafe {
             if !self.id.is_null() {

@@ -9,8 +9,8 @@
 //!
 //! Guarantees: a call returns after bounded time. A missing library is an error that says how to
 //! install it. No value from a peer is used as a position. Memory that a peer may access is
-//! [`SharedBytes`](iolab_memory::SharedBytes), to which no reference exists. It stays mapped as
-//! long as the adapter can access it. Deliberately not here: the meaning of messages, listening for
+//! [`SharedBytes`](iolab_memory::SharedBytes), to which no reference exists. It stays mapped for as
+//! long as the adapter can access it. Not included: the meaning of messages, listening for
 //! connections, other kinds of queue pairs.
 //!
 //! Four calls of verbs are not functions of the library but entries of a table inside it. [`abi`]

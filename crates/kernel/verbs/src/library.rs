@@ -22,7 +22,7 @@ macro_rules! functions {
                 let library = concat!($file, "\0");
                 let missing = |why: String| VerbsError::NotInstalled { library: $file, why };
                 // SAFETY: the name is a C string. Loading runs the constructors of a library that
-                // the administrator of the machine has installed for this.
+                // the administrator of the machine has installed for this purpose.
                 let handle = unsafe { libc::dlopen(library.as_ptr().cast(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
                 if handle.is_null() {
                     return Err(missing(loader_text()));
@@ -30,13 +30,13 @@ macro_rules! functions {
                 Ok($name {
                     $($function: {
                         let symbol = concat!(stringify!($function), "\0");
-                        // SAFETY: a handle of dlopen, and a C string.
+                        // SAFETY: the handle is one of dlopen, and the name is a C string.
                         let address = unsafe { libc::dlsym(handle, symbol.as_ptr().cast()) };
                         if address.is_null() {
                             return Err(missing(format!("it has no function {}", stringify!($function))));
                         }
                         // SAFETY: the library exports this symbol as the function of that name,
-                        // whose type its header has declared so since version 1.
+                        // whose type has been declared like this in its header since version 1.
                         unsafe {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
                                 address,
@@ -99,13 +99,13 @@ impl Libraries {
 
     /// The description of a completion's status.
     pub(crate) fn status_text(&self, status: c_uint) -> String {
-        // SAFETY: the function takes every number.
+        // SAFETY: the function accepts every number.
         text_of(unsafe { (self.verbs.ibv_wc_status_str)(status) })
     }
 
     /// The description of a connection's event.
     pub(crate) fn event_text(&self, event: c_uint) -> String {
-        // SAFETY: the function takes every number.
+        // SAFETY: the function accepts every number.
         text_of(unsafe { (self.manager.rdma_event_str)(event) })
     }
 }
@@ -114,12 +114,12 @@ fn text_of(text: *const c_char) -> String {
     if text.is_null() {
         return "unknown".to_owned();
     }
-    // SAFETY: the library's functions of names answer with constant C strings.
+    // SAFETY: these functions of the library return constant C strings.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
 fn loader_text() -> String {
-    // SAFETY: dlerror answers with a C string or null; it stays until the thread's next such call.
+    // SAFETY: dlerror returns a C string or null; it stays valid until the thread's next such call.
     let text = unsafe { libc::dlerror() };
     if text.is_null() { "no reason given".to_owned() } else { text_of(text) }
 }

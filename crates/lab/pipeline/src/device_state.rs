@@ -41,7 +41,6 @@ pub fn changes_device_settings(plan: &Plan) -> bool {
 ///
 /// # Errors
 /// The reason.
-/// The reason.
 pub fn check_device_settings(plan: &Plan) -> Result<(), Failure> {
     if !changes_device_settings(plan) {
         return Ok(());

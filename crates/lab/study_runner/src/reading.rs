@@ -29,7 +29,6 @@ pub struct StudyForm {
 ///
 /// # Errors
 /// What is wrong with one of them.
-/// What is wrong with one of them.
 pub fn begin(
     pipeline: &Pipeline<'_>,
     file: &Path,

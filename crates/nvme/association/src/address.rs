@@ -16,12 +16,12 @@ pub struct TargetAddress {
     pub host: QualifiedName,
     /// The host's identifier.
     pub host_id: [u8; 16],
-    /// The secrets with which host and controller authenticate, if the target requires it or there
-    /// is a secret of the controller.
+    /// The secrets with which host and controller authenticate, if the target requires it or if
+    /// there is a secret for the controller.
     pub secrets: Option<HostSecrets>,
     /// Digests to request over TCP; the target may grant fewer.
     pub digests: Digests,
-    /// The target ends the controller when the host is silent for this long; 0 for never.
+    /// The target ends the controller if the host is silent for this long; 0 for never.
     pub keep_alive_ms: u32,
     /// How long one step of a connection may take.
     pub connect_ns: u64,
@@ -30,7 +30,7 @@ pub struct TargetAddress {
 }
 
 impl TargetAddress {
-    /// An address with the usual times: a keep alive timer of 5 seconds, steps of at most 5
+    /// An address with the default times: a keep alive timer of 5 seconds, steps of at most 5
     /// seconds, and 10 seconds for reconnecting.
     pub fn new(at: SocketAddr, subsystem: QualifiedName, host: QualifiedName, host_id: [u8; 16]) -> TargetAddress {
         TargetAddress {

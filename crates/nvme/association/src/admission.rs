@@ -31,7 +31,8 @@ pub fn refused(association: &Association, status: Status, result: u32) -> Driver
 /// Authenticates if the answer to Connect requires it, or if the host wants to authenticate the
 /// controller.
 ///
-/// # Errors One side does not trust the other, or does not support what it requires.
+/// # Errors
+/// One side does not trust the other, or does not support what it requires.
 pub fn authenticate_if_wanted(
     association: &Association,
     answer: ConnectAnswer,
@@ -57,7 +58,7 @@ pub fn authenticate_if_wanted(
     let entropy = draw_entropy().map_err(|error| refused(&format!("no randomness: {error}")))?;
     let names = (address.host.as_str(), address.subsystem.as_str());
     authenticate(line, secrets, names, &entropy).map_err(|error| match error {
-        // Some targets close the connection before their answer was sent.
+        // Some targets close the connection before they have sent their answer.
         LineError::Line(DriverError::Disconnected(what)) => {
             let why =
                 format!("{what}, while host {} was to prove who it is: perhaps its secret is wrong", address.host);

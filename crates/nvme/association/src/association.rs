@@ -25,9 +25,9 @@ pub struct Association {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many times the connections were made again.
+    /// How many times the connections were reestablished.
     generation: u32,
-    /// Why one of them is broken.
+    /// Why one of the connections is broken.
     reason: String,
 }
 
@@ -69,12 +69,12 @@ impl Association {
         if self.is_broken.load(Ordering::Acquire) { Err(self.broken()) } else { Ok(()) }
     }
 
-    /// The reason.
+    /// The reason why a connection is broken.
     pub fn broken(&self) -> DriverError {
         DriverError::Disconnected(self.state().reason.clone())
     }
 
-    /// From here on, breaks of the existing connections are ignored. Returns the generation of new
+    /// Ignores breaks of the existing connections from now on. Returns the generation of new
     /// connections.
     pub fn retire(&self) -> u32 {
         let mut state = self.state();
@@ -82,7 +82,7 @@ impl Association {
         state.generation
     }
 
-    /// Records that the connections are made again.
+    /// Records that the connections are being reestablished.
     pub fn mend(&self) {
         self.retire();
         self.is_broken.store(false, Ordering::Release);

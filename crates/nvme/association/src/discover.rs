@@ -17,7 +17,7 @@ use crate::address::TargetAddress;
 const DISCOVERY_PAGE: u8 = 0x70;
 /// Bytes that one command reads: the memory of a slot.
 const PART_BYTES: usize = 4096;
-/// Bytes of the head of the page, and of a record.
+/// Bytes of the header of the page, and of a record.
 const RECORD_BYTES: usize = iolab_nvme_fabrics::DISCOVERY_RECORD_BYTES;
 /// The most records that are requested.
 const MOST_RECORDS: u64 = 1024;
@@ -34,7 +34,7 @@ pub enum DiscoverError {
     /// The name of the discovery subsystem is invalid, which cannot happen.
     #[error(transparent)]
     Name(#[from] QualifiedNameError),
-    /// The controller refuses the page.
+    /// The controller refused the page.
     #[error("the discovery controller refuses its log page: {0}")]
     Refused(Status),
 }
@@ -42,7 +42,8 @@ pub enum DiscoverError {
 /// The subsystems of the target at `address`; the subsystem in `address` is ignored. `connect`
 /// connects the admin queue over the fabric.
 ///
-/// # Errors The target cannot be reached, refuses, or does not answer like a discovery controller.
+/// # Errors
+/// The target cannot be reached, refuses, or does not answer like a discovery controller.
 pub fn discover<T: Transport>(
     address: TargetAddress,
     clock: &Clock,

@@ -1,4 +1,4 @@
-//! Random bytes of the kernel, for challenges and private exponents.
+//! Random bytes from the kernel, for challenges and private exponents.
 
 use std::io;
 
@@ -7,10 +7,11 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 /// As many bytes as one side of one authentication needs.
 ///
-/// # Errors The kernel has no random bytes.
+/// # Errors
+/// The kernel has no random bytes.
 pub fn draw_entropy() -> io::Result<Entropy> {
     let mut bytes = [0; ENTROPY_BYTES];
-    // The kernel returns so few bytes in one call (getrandom(2)).
+    // The kernel returns this few bytes in one call (getrandom(2)).
     let drawn = getrandom(&mut bytes[..], GetRandomFlags::empty())?;
     if drawn < ENTROPY_BYTES {
         return Err(io::ErrorKind::UnexpectedEof.into());

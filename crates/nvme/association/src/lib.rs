@@ -3,7 +3,7 @@
 //! [`TargetAddress`] names the wanted subsystem, the host and its options. [`Association`] is the
 //! state shared by the connections of one controller. [`refused`] and [`authenticate_if_wanted`]
 //! handle the answer to Connect, [`discover()`] queries the subsystems of a target, and
-//! [`draw_entropy`] returns random bytes for both ends. Deliberately not here: connections and
+//! [`draw_entropy`] returns random bytes for both ends. The crate does not handle connections and
 //! their data.
 #![forbid(unsafe_code)]
 

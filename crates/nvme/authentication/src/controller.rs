@@ -17,7 +17,7 @@ pub struct Preferences {
 }
 
 impl Default for Preferences {
-    /// Everything; "no group" only if both sides support no other group.
+    /// Accepts everything; prefers "no group" only if both sides support no other group.
     fn default() -> Preferences {
         let mut groups = DhGroup::ALL.to_vec();
         groups.rotate_left(1);
@@ -43,7 +43,7 @@ pub struct ExchangeRefusal;
 #[derive(Debug)]
 enum State {
     AwaitsNegotiation,
-    /// A message for the host is ready; the other state follows it.
+    /// A message for the host is ready; the contained state follows it.
     Owes(Vec<u8>, Box<State>),
     AwaitsReply {
         group: DhGroup,
@@ -99,7 +99,8 @@ impl ControllerExchange {
     /// Takes the message of an Authentication Send command. The next Authentication Receive reports
     /// an error in it.
     ///
-    /// # Errors The host must first receive a message, or the exchange is over.
+    /// # Errors
+    /// The host must first receive a message, or the exchange is over.
     pub fn take(&mut self, message: &[u8]) -> Result<(), ExchangeRefusal> {
         let next = match &self.state {
             State::Owes(..) | State::Succeeded | State::Failed(_) => return Err(ExchangeRefusal),
@@ -123,7 +124,8 @@ impl ControllerExchange {
 
     /// The message for an Authentication Receive command.
     ///
-    /// # Errors No message is ready.
+    /// # Errors
+    /// No message is ready.
     pub fn give(&mut self) -> Result<Vec<u8>, ExchangeRefusal> {
         match std::mem::replace(&mut self.state, State::Succeeded) {
             State::Owes(message, next) => {
@@ -193,7 +195,7 @@ impl ControllerExchange {
             let message = write_success1(self.transaction, hash.bytes(), None);
             return Ok(State::Owes(message, Box::new(State::Succeeded)));
         };
-        // The host wants to authenticate the controller, for which there may be no secret.
+        // The host wants to authenticate the controller, but there may be no secret for that.
         let own = self.secrets.controller.as_ref().ok_or(AuthenticationFailure::FAILED)?;
         // If the host's challenge equals ours, the host could return our answer as its own.
         if challenge == self.entropy.challenge(hash) || sequence == 0 {

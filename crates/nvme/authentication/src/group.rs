@@ -111,7 +111,7 @@ impl DhGroup {
     }
 
     /// The secret shared with the owner of a public value. `None` if the value is not in the group,
-    /// or is one of those that reveal the secret.
+    /// or is one of those that would reveal the secret.
     pub(crate) fn shared_secret(self, exponent: &[u8; EXPONENT_BYTES], public: &[u8]) -> Option<Vec<u8>> {
         if public.len() != self.bytes() || self == DhGroup::Null {
             return None;

@@ -35,11 +35,11 @@ pub trait AuthenticationLine {
 pub enum LineError<E> {
     /// The commands failed.
     Line(E),
-    /// The controller has reported why.
+    /// The controller has reported the reason.
     Controller(AuthenticationFailure),
-    /// The controller has not authenticated.
+    /// The controller failed to authenticate.
     Impostor,
-    /// The controller sends invalid messages.
+    /// The controller sent an invalid message.
     Nonsense(AuthenticationFailure),
 }
 
@@ -64,8 +64,9 @@ impl<E> From<AuthenticationFailure> for LineError<E> {
 /// Authenticates the host to a controller, and the controller to the host if there is a secret for
 /// that.
 ///
-/// # Errors The exchange did not complete. The controller was notified of the reason, if it does
-/// not know it.
+/// # Errors
+/// The exchange did not complete. The controller was notified of the reason, if it does not know
+/// it.
 pub fn authenticate<L: AuthenticationLine>(
     line: &mut L,
     secrets: &HostSecrets,
@@ -232,7 +233,7 @@ mod tests {
             assert_eq!(outcome, (Err(LineError::Controller(failed)), ExchangeStage::Failed(failed)));
             let outcome = meet(&wrong_controller, &right, &preferences, |_| {});
             assert_eq!(outcome, (Err(LineError::Impostor), ExchangeStage::Failed(failed)));
-            // A controller without a secret of its own.
+            // The controller has no secret of its own.
             let unknown = HostSecrets { controller: None, ..right.clone() };
             let outcome = meet(&right, &unknown, &preferences, |_| {});
             assert_eq!(outcome, (Err(LineError::Controller(failed)), ExchangeStage::Failed(failed)));
@@ -263,7 +264,7 @@ mod tests {
                     message[at] ^= 0x55;
                 }
             });
-            // Reserved bytes may be anything.
+            // Reserved bytes may have any value.
             let is_reserved = matches!(at, 2 | 3 | 7);
             assert_eq!(outcome.is_ok(), is_reserved, "byte {at}: {outcome:?} {stage:?}");
         }

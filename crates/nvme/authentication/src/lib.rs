@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Guarantees: decoding is total, whatever a peer sends; responses are compared in constant time;
-//! only [`Secret::text`] outputs a secret. Deliberately not here: the commands that carry the
-//! messages, the source of random bytes ([`Entropy`] is passed in), TLS and its keys.
+//! only [`Secret::text`] outputs a secret. Not included: the commands that carry the messages, the
+//! source of random bytes ([`Entropy`] is passed in), TLS and its keys.
 #![forbid(unsafe_code)]
 
 mod base64;

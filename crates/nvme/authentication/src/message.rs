@@ -1,7 +1,7 @@
 //! Encoding and decoding of the messages of DH-HMAC-CHAP (Base, section 8.13.5.3 and following).
 //!
-//! Each begins with its type (0 common, 1 DH-HMAC-CHAP), its identifier, two reserved bytes and the
-//! transaction. The rest is drawn at the function that encodes it.
+//! Each message begins with its type (0 common, 1 DH-HMAC-CHAP), its identifier, two reserved bytes
+//! and the transaction. The rest is described at the function that encodes it.
 
 use std::fmt;
 
@@ -181,7 +181,7 @@ impl Reply {
                 message[12..16].copy_from_slice(&sequence.to_le_bytes());
                 message.extend_from_slice(challenge);
             }
-            // Its field exists nevertheless.
+            // The field of the challenge exists nevertheless.
             None => message.resize(message.len() + self.response.len(), 0),
         }
         message.extend_from_slice(&self.public);
@@ -213,7 +213,7 @@ pub(crate) fn write_success1(transaction: u16, hash_bytes: usize, response: Opti
     message
 }
 
-/// The controller's response in a success message, if present; `None` if it is no such message.
+/// The controller's response in a success message, if present; `None` if it is not such a message.
 pub(crate) fn read_success1(bytes: &[u8]) -> Option<Option<Vec<u8>>> {
     let (head, values) = bytes.split_first_chunk::<HEAD_BYTES>()?;
     if head[8] & 1 == 0 {

@@ -104,7 +104,7 @@ impl Question {
         self.with_parts(role, |parts| self.hash.hmac(&secret.key(role.own_name), parts))
     }
 
-    /// Whether a response is that of the owner of the secret.
+    /// Whether a response is correct, which proves knowledge of the secret.
     pub(crate) fn is_answered(&self, answer: &[u8], secret: &Secret, role: &Role<'_>) -> bool {
         self.with_parts(role, |parts| self.hash.hmac_is(&secret.key(role.own_name), parts, answer))
     }

@@ -25,16 +25,16 @@ pub struct Secret {
 /// Why a text is not a valid secret. The error contains no text of the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// Not in this form.
+    /// The text does not have this form.
     #[error("a secret has the form DHHC-1:HH:BASE64: (`iolab nvme gen-dhchap-key` makes one)")]
     Form,
-    /// Another version.
+    /// The text has another version.
     #[error("only secrets of version DHHC-1 are known")]
     Version,
-    /// An unknown hash function.
+    /// The hash function is unknown.
     #[error("the hash function of a secret is 00 (none), 01 (SHA-256), 02 (SHA-384) or 03 (SHA-512)")]
     Hash,
-    /// An invalid length, or one that does not match the hash function.
+    /// The length is invalid, or does not match the hash function.
     #[error("a secret of this kind has {expected} bytes; this one has {found}")]
     Length {
         /// The expected length.
@@ -51,9 +51,10 @@ pub enum SecretError {
 const LENGTHS: [(&[usize], &str); 4] = [(&[32, 48, 64], "32, 48 or 64"), (&[32], "32"), (&[48], "48"), (&[64], "64")];
 
 impl Secret {
-    /// Creates a secret from random bytes. It uses as many as the hash function has.
+    /// Creates a secret from random bytes. It uses as many as the hash function returns.
     ///
-    /// # Errors There are too few bytes.
+    /// # Errors
+    /// There are too few bytes.
     pub fn new(bytes: &[u8], transform: Option<HashFunction>) -> Result<Secret, SecretError> {
         let identifier = transform.map_or(0, HashFunction::identifier);
         let (lengths, expected) = LENGTHS[usize::from(identifier)];
@@ -130,7 +131,7 @@ mod tests {
             let secret = Secret::new(&bytes[..length], transform).unwrap();
             let text = secret.text();
             assert_eq!(text.parse::<Secret>(), Ok(secret.clone()), "{text}");
-            // Without the last colon, as some programs store it; and with a line end.
+            // Some programs store a secret without the last colon; a line end is also accepted.
             assert_eq!(format!("{}\n", &text[..text.len() - 1]).parse::<Secret>(), Ok(secret.clone()));
             let shown = format!("{secret:?}");
             assert!(!shown.contains(&text[10..20]), "{shown}");
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_known_secret_has_its_text() {
-        // 32 bytes of zero have the CRC-32 190A55AD.
+        // The CRC-32 of 32 zero bytes is 190A55AD.
         let secret = Secret::new(&[0; 32], None).unwrap();
         assert_eq!(secret.text(), format!("DHHC-1:00:{}CtVQoZ:", "A".repeat(42)));
     }

@@ -1,6 +1,6 @@
 //! The virtual SSDs that a user has created: one small file for each, with its parameters as given.
 //!
-//! A device exists as this file only. It has data only while it is served, unless its parameters
+//! A device exists only as this file. It has data only while it is served, unless its parameters
 //! name a file for the data.
 
 use std::io::{self, ErrorKind};
@@ -78,8 +78,8 @@ impl Catalogue {
     /// The user's own catalogue: `IOLAB_DEVICES`, or `devices` in iolab's state folder (XDG Base
     /// Directory Specification).
     ///
-    /// # Errors None of these variables is set.
-    /// None of them is set.
+    /// # Errors
+    /// None of these variables is set.
     pub fn of_user() -> Result<Catalogue> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
@@ -93,7 +93,8 @@ impl Catalogue {
 
     /// Adds a device. Returns its file.
     ///
-    /// # Errors The name exists already, or the file cannot be written.
+    /// # Errors
+    /// The name exists already, or the file cannot be written.
     pub fn create(&self, entry: &Entry) -> Result<PathBuf> {
         check_name(&entry.name)?;
         std::fs::create_dir_all(&self.folder).map_err(CatalogueError::io("making ", &self.folder))?;
@@ -102,8 +103,8 @@ impl Catalogue {
         for (key, value) in &entry.parameters {
             text += &format!("{key}={value}\n");
         }
-        // Written completely beside its final place first, so that a full disk leaves no partial
-        // file.
+        // The file is first written completely under another name, so that a full disk leaves no
+        // partial file.
         let unfinished = self.folder.join(format!(".{}.new-{}", entry.name, std::process::id()));
         let made = std::fs::write(&unfinished, text).and_then(|()| std::fs::hard_link(&unfinished, &path));
         let removed = std::fs::remove_file(&unfinished);
@@ -119,7 +120,8 @@ impl Catalogue {
 
     /// The device of this name.
     ///
-    /// # Errors It does not exist, or its file is damaged.
+    /// # Errors
+    /// It does not exist, or its file is damaged.
     pub fn find(&self, name: &str) -> Result<Entry> {
         check_name(name)?;
         let path = self.path(name);
@@ -158,9 +160,10 @@ impl Catalogue {
         Ok(entries)
     }
 
-    /// Removes a device.
+    /// Removes the device of this name.
     ///
-    /// # Errors It does not exist, or its file cannot be removed.
+    /// # Errors
+    /// It does not exist, or its file cannot be removed.
     pub fn destroy(&self, name: &str) -> Result<()> {
         self.find(name)?;
         let path = self.path(name);

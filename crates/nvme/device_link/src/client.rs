@@ -31,7 +31,7 @@ pub enum LinkError {
     /// No server serves the device.
     #[error("no device is served at {path}: {source}")]
     NotServed {
-        /// The socket tried.
+        /// The path of the socket.
         path: String,
         /// The kernel's answer.
         source: io::Error,
@@ -136,8 +136,8 @@ impl Link {
 }
 
 impl PciFunction for Link {
-    /// All ones if the server has closed or was killed. The socket reports that at once; the memory
-    /// would not.
+    /// Returns all ones if the server has closed or was killed. The socket reports that at once;
+    /// the memory would not.
     fn read_u32(&self, offset: u32) -> u32 {
         if socket::is_closed(&self.socket) {
             return u32::MAX;

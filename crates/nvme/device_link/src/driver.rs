@@ -9,8 +9,8 @@ use iolab_pci_device::{DmaMapper, DmaTable, Interrupt, InterruptTable};
 
 use crate::message::{Message, MessageKind, VERSION};
 
-/// Mappings that a driver may have at a time. A queue pair needs three, a pool of buffers one. All
-/// drivers together stay below the kernel's limit for a process (`vm.max_map_count`).
+/// Mappings that a driver may have at a time. A queue pair needs three, a pool of buffers needs
+/// one. All drivers together stay below the kernel's limit for a process (`vm.max_map_count`).
 pub const MOST_MAPPINGS: usize = 512;
 
 /// Bytes that a driver may have mapped at a time.
@@ -43,8 +43,8 @@ pub trait Function: Send {
     /// Writes a register for a driver that cannot map it. Read-only registers do not change.
     fn write_u32(&self, offset: u32, value: u32);
 
-    /// Waits until no thread of the device uses memory that was unmapped before, for a limited
-    /// time.
+    /// Waits until no thread of the device uses memory that was unmapped before, but only for a
+    /// limited time.
     fn settle(&self);
 }
 

@@ -20,7 +20,7 @@ use crate::driver::{Driver, Functions};
 use crate::message::{Message, MessageKind};
 use crate::{peer, socket};
 
-/// Connections that a server has at a time.
+/// The most connections that a server has at a time.
 pub const MOST_DRIVERS: usize = 64;
 
 /// A device that is being served; dropping it ends the service and removes the socket.
@@ -44,7 +44,7 @@ impl Server {
         let address = socket::address(path)?;
         if let Err(errno) = bind(&listener, &address) {
             let probe = socket::open()?;
-            // A server that does not accept connections exists too.
+            // A server that does not accept connections counts as one that answers.
             let is_there = |error: io::Error| error.kind() == io::ErrorKind::TimedOut;
             let answers = || socket::connect(&probe, &address, PROBE).map_or_else(is_there, |()| true);
             if errno != rustix::io::Errno::ADDRINUSE || answers() {
@@ -69,7 +69,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // If the socket was already removed, that is fine. A thread that panicked has reported it.
+        // The socket may already have been removed. A thread that panicked has already reported it.
         let _ = std::fs::remove_file(&self.path);
         if let Some(accepting) = self.accepting.take() {
             let _ = accepting.join();
@@ -84,13 +84,13 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
             continue;
         }
         let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else {
-            // Most likely no descriptor is free. The driver waits until one is.
+            // Most likely no descriptor is free. The driver waits until there is one.
             std::thread::sleep(std::time::Duration::from_millis(socket::LOOK_MS));
             continue;
         };
         drivers.retain(|driver| !driver.is_finished());
         if let Err(why) = admit(&socket, drivers.len()) {
-            // The refusal is sent without waiting, before the driver's request is read.
+            // The refusal is sent without waiting, before the driver's request has been read.
             let errno = rustix::io::Errno::PERM.raw_os_error();
             let _ = socket::send(&socket, &Message::failure(MessageKind::Hello, errno, why), None);
             continue;
@@ -108,7 +108,7 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
     }
 }
 
-/// Why a connection is refused.
+/// Returns why a connection is refused, if it is.
 fn admit(socket: &OwnedFd, drivers: usize) -> Result<(), String> {
     peer::check(socket, "whoever connects")?;
     if drivers >= MOST_DRIVERS {

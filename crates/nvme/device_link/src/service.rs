@@ -6,8 +6,7 @@
 //! number of dispatcher threads, which poll; the first one also polls the admin queues. An idle
 //! service soon polls less often.
 //!
-//! Deliberately not here: where devices are described and how their sockets are named, which the
-//! program decides.
+//! The program decides where devices are described and how their sockets are named.
 #![forbid(unsafe_code)]
 
 mod functions;
@@ -90,7 +89,7 @@ pub enum ServeError {
     /// The socket.
     #[error("cannot listen at {path}: {source}")]
     Socket {
-        /// Its path.
+        /// The path of the socket.
         path: String,
         /// The kernel's answer.
         source: io::Error,

@@ -1,5 +1,5 @@
-//! One packet at a time, with at most one descriptor, over a Unix socket. Every call has a time
-//! limit.
+//! Sends and receives packets over a Unix socket, each with at most one descriptor. Every call has
+//! a time limit.
 //!
 //! Waiting is divided into polls ([`LOOK_MS`]), so that a waiting thread can be stopped.
 
@@ -22,14 +22,14 @@ use crate::message::{MOST_BYTES, Message};
 pub(crate) const LOOK_MS: u64 = 50;
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: LOOK_MS as i64 * 1_000_000 };
 
-/// A new socket of the right kind.
+/// Creates a socket of the right kind.
 pub(crate) fn open() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// The address of a path. A path longer than a socket's name may be is refused with a message that
-/// says so.
+/// The address of a path. A path that is too long for a socket's name is refused with a message
+/// that says so.
 pub(crate) fn address(path: &Path) -> io::Result<SocketAddrUnix> {
     SocketAddrUnix::new(path)
         .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), format!("{}: {errno}", path.display())))
@@ -91,7 +91,7 @@ pub(crate) fn send_patiently(
     }
 }
 
-/// Takes one message; `None` if the other end has closed, `WouldBlock` if there is none yet.
+/// Receives one message; `None` if the other end has closed, `WouldBlock` if there is none yet.
 pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
     let mut packet = vec![0; MOST_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -118,7 +118,7 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(Message, Option<O
     Ok(Some((message, descriptor)))
 }
 
-/// Takes one message, waiting for up to `looks`.
+/// Receives one message; waits for up to `looks` polls.
 pub(crate) fn receive_within(socket: impl AsFd, looks: u32) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
     for _ in 0..looks {
         if !is_ready(&socket, PollFlags::IN) {

@@ -1,4 +1,4 @@
-//! A driver and a device connected by a link, with a toy device: it adds two registers, and it
+//! A driver and a device connected by a link. The device is a toy: it adds two registers, and it
 //! copies.
 
 use std::os::fd::AsFd;
@@ -11,7 +11,7 @@ use iolab_device_link::{Function, Functions, Link, LinkError, Server, ask};
 use iolab_memory::{MappingAccess, SharedBytes};
 use iolab_pci_device::{DmaMapper, DmaTable, HostMemory, InterruptTable, MapError, PciError, PciFunction};
 
-/// What the test uses of a connected function.
+/// The parts of a connected function that the test uses.
 struct Connected {
     registers: SharedBytes,
     memory: DmaTable,

@@ -1,12 +1,12 @@
-//! What the driver's side of 4 KiB reads costs: run it under callgrind to count instructions.
+//! The cost of 4 KiB reads on the driver's side: run it under callgrind to count instructions.
 //!
 //! ```text
 //! valgrind --tool=callgrind --toggle-collect='*driver_side*' read_cost 20000
 //! ```
 //!
-//! `driver_side` reaps what the device has answered, sends each slot again and rings the doorbell.
-//! The device, a virtual SSD without media and timing, works in between and is not counted. Divide
-//! by the number of reads, which is printed.
+//! `driver_side` reaps the completions, submits each slot again and rings the doorbell. The device,
+//! a virtual SSD without media and timing, works in between and is not counted. Divide the count by
+//! the number of reads, which is printed.
 
 use std::error::Error;
 use std::io::Write;
@@ -21,7 +21,7 @@ const DEPTH: u16 = 128;
 /// Bytes of a read.
 const READ_BYTES: u32 = 4096;
 
-/// The part that is counted: everything an engine calls for each round.
+/// The counted part: every call that an engine makes in a round.
 #[inline(never)]
 fn driver_side(queue: &mut QueuePair, namespace: &Namespace, pool: u64, lba: &mut u64) -> usize {
     let mut slots = [0u16; DEPTH as usize];

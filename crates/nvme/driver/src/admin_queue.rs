@@ -1,8 +1,8 @@
 //! The commands of the admin queue. Several may be outstanding, each with its own page for data;
 //! event requests are among them.
 //!
-//! Not on the hot path. This code checks every completion and returns what is wrong; the caller
-//! decides what to do about it. The transport provides the queue itself.
+//! This is not on the hot path. The code checks every completion and returns what is wrong; the
+//! caller decides what to do about it. The transport provides the queue itself.
 
 use std::collections::VecDeque;
 
@@ -25,13 +25,13 @@ enum SlotState {
     Answered(CompletionEntry),
 }
 
-/// A command that was sent and not answered yet. Valid until the controller is reset.
+/// A command that was sent and has not been answered yet. Valid until the controller is reset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticket {
     slot: usize,
 }
 
-/// What is outstanding on the admin queue.
+/// The outstanding commands of the admin queue.
 #[derive(Debug)]
 pub(crate) struct AdminQueue {
     slots: [SlotState; COMMAND_SLOTS + EVENT_SLOTS],
@@ -41,7 +41,7 @@ pub(crate) struct AdminQueue {
     event_requests: usize,
     /// The device refused an event request. No more are sent until the next reset.
     events_refused: bool,
-    /// Events not handed out yet.
+    /// Events that were not handed out yet.
     pub(crate) events: VecDeque<AsynchronousEvent>,
 }
 
@@ -58,14 +58,14 @@ impl AdminQueue {
         }
     }
 
-    /// Forgets all that was outstanding; the controller is disabled.
+    /// Forgets all outstanding commands. The controller must be disabled.
     pub(crate) fn restart(&mut self) {
         self.slots = [SlotState::Free; COMMAND_SLOTS + EVENT_SLOTS];
         self.events_refused = false;
     }
 
-    /// Sends a command; returns `None` while every slot is taken. A command with data gets a page.
-    /// `data` is copied to the page first, and the command moves the given number of bytes.
+    /// Sends a command; returns `None` while every slot is taken. A command with data gets a page:
+    /// `data` is first copied to it, and the command transfers the given number of bytes.
     pub(crate) fn send<Q: TransportQueue>(
         &mut self,
         queue: &mut Q,
@@ -171,8 +171,8 @@ impl AdminQueue {
     }
 }
 
-/// The length that a data pointer describes. Data of commands is counted in dwords, and some
-/// targets refuse a pointer to more bytes than the command moves.
+/// The length in a data pointer. Commands count data in dwords, and some targets refuse a pointer
+/// to more bytes than the command transfers.
 fn moved_bytes(bytes: usize) -> u32 {
     bytes.next_multiple_of(4).min(ADMIN_DATA_BYTES) as u32
 }

@@ -1,10 +1,10 @@
 //! The controller: opening, identifying, querying, resetting and shutting it down. Not on the hot
 //! path. All threads share it behind one mutex.
 //!
-//! A thread holds the mutex for single steps (send a command, poll for answers), so that several
-//! threads may have admin commands outstanding. A reset holds the mutex from beginning to end: the
-//! next thread that locks it finds a controller that works or is dead. A reset first changes the
-//! epoch. Queue pairs notice the new epoch and then create their queues again (see
+//! A thread holds the mutex only for single steps (send a command, poll for answers), so several
+//! threads may have admin commands outstanding. A reset holds the mutex from beginning to end, so
+//! the next thread that locks it finds a controller that works or is dead. A reset first changes
+//! the epoch. Queue pairs notice the new epoch and then create their queues again (see
 //! `queue_pair/recovery.rs`).
 
 mod access;
@@ -72,17 +72,17 @@ impl<T: Transport> Controller<T> {
         Ok(Controller { shared: Arc::new(Shared { cold: Mutex::new(cold), epoch, clock, facts, options }) })
     }
 
-    /// Facts that the controller reported when it was identified.
+    /// The facts that the controller reported when it was identified.
     pub fn facts(&self) -> &ControllerFacts {
         &self.shared.facts
     }
 
-    /// The active namespaces, as they are now.
+    /// All active namespaces in their current state.
     pub fn namespaces(&self) -> Result<Vec<Namespace>, DriverError> {
         namespace::all(&self.shared)
     }
 
-    /// One active namespace, as it is now.
+    /// One active namespace in its current state.
     pub fn namespace(&self, nsid: u32) -> Result<Namespace, DriverError> {
         namespace::one(&self.shared, nsid)
     }
@@ -110,7 +110,7 @@ impl<T: Transport> Controller<T> {
         cold.recover(ResetCause::Requested)
     }
 
-    /// The resets so far with their reasons, oldest first. Only the newest of many are kept.
+    /// The resets so far with their reasons, oldest first. Only the newest ones are kept.
     pub fn recoveries(&self) -> Vec<ControllerReset> {
         self.shared.lock().recoveries.iter().cloned().collect()
     }

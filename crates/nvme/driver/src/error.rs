@@ -1,4 +1,4 @@
-//! Errors of devices and of their users.
+//! Errors caused by devices or by the users of this crate.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ pub enum DriverError {
     NotReady {
         /// "ready", "disabled" or "shut down".
         wanted: &'static str,
-        /// How long it was given.
+        /// How long the driver waited.
         waited_ns: u64,
     },
-    /// CSTS.CFS: the controller has failed.
+    /// CSTS.CFS is set: the controller has failed.
     #[error("the controller reports a fatal error (CSTS.CFS)")]
     Fatal,
     /// The controller cannot do what this driver needs.
@@ -48,7 +48,7 @@ pub enum DriverError {
     AdminTimeout {
         /// The command.
         command: AdminOpcode,
-        /// How long it was given.
+        /// How long the driver waited.
         waited_ns: u64,
     },
     /// The controller was reset while an admin command was outstanding. Whether the command took
@@ -101,7 +101,7 @@ pub enum ResetCause {
         /// The command identifier it names.
         cid: u16,
     },
-    /// A completion names another submission queue.
+    /// A completion names a different submission queue.
     #[error("queue {queue}: completion for submission queue {sqid}")]
     WrongQueue {
         /// The completion queue.
@@ -109,7 +109,7 @@ pub enum ResetCause {
         /// The submission queue it names.
         sqid: u16,
     },
-    /// A completion reports that entries were fetched which were never submitted.
+    /// A completion reports the fetching of entries that were never submitted.
     #[error("queue {queue}: submission queue head {sqhd} is beyond the last submitted command")]
     BadHead {
         /// The completion queue.

@@ -20,8 +20,8 @@
 //! access memory that does not belong to it. Only the mappings of [`iolab_pci_device::DmaMapper`]
 //! limit what a device may access; an IOMMU enforces them.
 //!
-//! Deliberately not here: scheduling and merging operations, retrying failed operations, reading a
-//! clock (one is passed in), power management beyond shutdown, transports other than PCIe.
+//! Not included on purpose: scheduling and merging operations, retrying failed operations, reading
+//! a clock (one is passed in), power management beyond shutdown, transports other than PCIe.
 #![forbid(unsafe_code)]
 
 mod admin_queue;

@@ -13,7 +13,7 @@ use crate::controller::Shared;
 use crate::error::DriverError;
 use crate::transport::Transport;
 
-/// NLB has 16 bits and counts from one.
+/// The largest number of blocks of a command: NLB has 16 bits and counts from one.
 const MOST_BLOCKS: u32 = 1 << 16;
 
 /// A namespace in its current format. These are plain values: they do not keep the namespace from
@@ -21,15 +21,15 @@ const MOST_BLOCKS: u32 = 1 << 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespace {
     pub(crate) id: u32,
-    /// Bytes of a block at the data pointer: data, and metadata where it is part of the block.
+    /// Bytes of a block at the data pointer: its data, and its metadata if it is part of the block.
     pub(crate) transfer_bytes: u32,
     /// The most blocks of one transfer.
     pub(crate) max_blocks: u32,
-    /// The most blocks of one transfer without a metadata buffer; none where one is needed.
+    /// The most blocks of one transfer without a metadata buffer; 0 if such a buffer is needed.
     pub(crate) plain_max_blocks: u32,
     /// The most blocks of one Zone Append.
     pub(crate) max_append_blocks: u32,
-    /// Bits that every read and write carries in dword 12.
+    /// Bits that are set in dword 12 of every read and write.
     pub(crate) control: u32,
     block_bytes: u32,
     blocks: u64,
@@ -45,9 +45,9 @@ pub enum MetadataPlace {
     /// There is none, or it is protection information that the controller generates and checks by
     /// itself (PRACT).
     Nowhere,
-    /// Behind the data of each block.
+    /// After the data of each block.
     InBlock,
-    /// In a buffer of its own.
+    /// In a separate buffer.
     Separate,
 }
 
@@ -122,7 +122,7 @@ impl Namespace {
     }
 }
 
-/// All active namespaces of command sets that this driver knows.
+/// Finds all active namespaces of command sets that this driver supports.
 pub(crate) fn all<T: Transport>(shared: &Shared<T>) -> Result<Vec<Namespace>, DriverError> {
     let mut found = Vec::new();
     let mut after = 0;
@@ -139,7 +139,7 @@ pub(crate) fn all<T: Transport>(shared: &Shared<T>) -> Result<Vec<Namespace>, Dr
             after = nsid;
             match one(shared, nsid) {
                 Ok(namespace) => found.push(namespace),
-                // A namespace of another command set exists, but this driver does not support it.
+                // The namespace belongs to a command set that this driver does not support.
                 Err(DriverError::Unsupported(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -147,7 +147,7 @@ pub(crate) fn all<T: Transport>(shared: &Shared<T>) -> Result<Vec<Namespace>, Dr
     }
 }
 
-/// One active namespace.
+/// Identifies one active namespace.
 pub(crate) fn one<T: Transport>(shared: &Shared<T>, nsid: u32) -> Result<Namespace, DriverError> {
     let set = command_set(shared, nsid)?;
     if set != CommandSet::NVM && set != CommandSet::ZONED {

@@ -1,4 +1,4 @@
-//! What a caller chooses about a controller and its queue pairs.
+//! Options of a controller and its queue pairs.
 
 /// How a controller is driven.
 #[derive(Debug, Clone)]
@@ -7,7 +7,7 @@ pub struct ControllerOptions {
     pub admin_timeout_ns: u64,
     /// How long commands such as Format NVM and Sanitize may take.
     pub long_admin_timeout_ns: u64,
-    /// I/O queue pairs to ask the device for; it may grant fewer.
+    /// I/O queue pairs to request from the device; it may grant fewer.
     pub queue_pairs: u16,
     /// Whether to use shadow doorbells where the device has them (Doorbell Buffer Config).
     pub shadow_doorbells: bool,
@@ -30,7 +30,7 @@ impl Default for ControllerOptions {
     }
 }
 
-/// How commands describe where their data is.
+/// How commands describe the location of their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataPointer {
     /// Physical region pages, which every device supports.
@@ -77,11 +77,11 @@ impl WaitPolicy {
     }
 }
 
-/// How a queue pair is made.
+/// Options of a queue pair.
 #[derive(Debug, Clone)]
 pub struct QueueOptions {
-    /// Entries of each ring: 2 up to CAP.MQES + 1, or 0 to choose them by the slots. A ring holds
-    /// one command less than it has entries.
+    /// Entries of each ring: 2 up to CAP.MQES + 1, or 0 to derive the number from the slots. A ring
+    /// holds one command fewer than it has entries.
     pub entries: u32,
     /// Commands that may be in flight, each with its own slot. With more than `entries - 1` slots
     /// the ring can become full.
@@ -90,20 +90,20 @@ pub struct QueueOptions {
     pub data_pointer: DataPointer,
     /// How to wait.
     pub wait: WaitPolicy,
-    /// How long a command may take before it is aborted, and how long after the abort before the
+    /// How long a command may take before it is aborted, and how long after the abort until the
     /// controller is reset.
     pub timeout_ns: u64,
     /// Reaps between two readings of the clock.
     pub reaps_per_check: u32,
-    /// How often a command is sent again after a reset of the controller before it is given up.
+    /// How often a command is resent after resets of the controller before it is given up.
     pub replays: u8,
-    /// How long commands that the path refuses are sent again (Asymmetric Namespace Access:
+    /// How long commands that the path refuses are resent (Asymmetric Namespace Access:
     /// inaccessible, in transition).
     pub path_patience_ns: u64,
 }
 
-/// Entries of a ring for few slots, if the controller allows that many. They fill a page of memory.
-/// A ring with many more entries than commands in flight needs its head doorbell less often.
+/// Minimum entries of a ring, if the controller allows that many. They fill a page of memory. A
+/// ring with many more entries than commands in flight needs its head doorbell less often.
 const PAGE_OF_ENTRIES: u32 = 64;
 
 impl QueueOptions {

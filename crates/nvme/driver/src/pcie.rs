@@ -7,8 +7,8 @@
 //!       └─ DeviceHandle   the PCI function, shared with Pcie
 //! ```
 //!
-//! This module accesses devices only through `PciDevice`: real, served or embedded ones.
-//! Deliberately not here: the meaning of commands, except those that create and delete queues.
+//! This module accesses devices only through `PciDevice`: real, served or embedded ones. It does
+//! not know the meaning of commands, except of those that create and delete queues.
 
 mod device;
 mod doorbell;
@@ -18,11 +18,11 @@ mod ring;
 mod shadow;
 
 /// Orders accesses to memory that is shared with the device. The interleaving tests of
-/// `iolab-virtual-ssd` replace it with that of a model checker.
+/// `iolab-virtual-ssd` replace this module with that of a model checker.
 mod sync {
     pub(crate) use std::sync::atomic::{Ordering, fence};
 
-    /// Runs a test: once here, in every possible order under the model checker.
+    /// Runs a test: once here, and in every possible order under the model checker.
     #[cfg(test)]
     pub(crate) fn model(test: impl Fn()) {
         test();
@@ -60,7 +60,7 @@ pub struct Pcie {
     may_use_sgl: bool,
     wants_shadow_doorbells: bool,
     shadow: Option<ShadowPages>,
-    /// Memory of queues that the controller may still have been using when they were dropped.
+    /// Memory of dropped queues that the controller may still access.
     orphans: Vec<u64>,
 }
 
@@ -124,7 +124,7 @@ impl Pcie {
     fn unmap_all(&self, addresses: &[u64]) {
         let mut device = self.device.lock();
         for address in addresses {
-            // Dropping the mapper removes what cannot be unmapped here.
+            // Dropping the mapper unmaps what cannot be unmapped here.
             let _ = device.unmap(*address);
         }
     }
@@ -180,8 +180,8 @@ impl ControllerSetup for Pcie {
 
     fn setup_answered(&mut self, accepted: bool) -> Result<(), DriverError> {
         let Some(pages) = &mut self.shadow else { return Ok(()) };
-        // If a device accepted the buffers once and refuses them later, queues would ring doorbells
-        // in memory that the device does not read.
+        // If a device accepts the buffers at first and refuses them later, existing queues would
+        // ring doorbells in memory that the device does not read.
         if pages.is_active && !accepted {
             return Err(DriverError::Unsupported("it rejects shadow doorbells that it accepted before".into()));
         }
@@ -247,7 +247,8 @@ impl Transport for Pcie {
             may_use_sgl: self.may_use_sgl,
         };
         let mut doorbells = self.doorbells(request.id);
-        // Before the device has the queue: from then on it reads the shadow doorbells.
+        // This happens before the device has the queue, because from then on it reads the shadow
+        // doorbells.
         doorbells.iter_mut().for_each(Doorbell::restart);
         Ok(PcieQueue::new(parts, doorbells, self.device.clone()))
     }
@@ -278,9 +279,10 @@ fn short_name(register: Register) -> &'static str {
     }
 }
 
-/// Completions to consume before the head doorbell is rung. For a single command, the store into a
-/// device register is the longest wait, and the device needs the head only before its ring is full.
-/// A caller that sleeps until an interrupt must not give the device a reason to hold one back.
+/// How many completions are consumed before the head doorbell is rung. For a single command, the
+/// store into a device register takes the longest, and the device needs the head only before its
+/// ring is full. But if a caller sleeps until an interrupt, a delayed head must not make the device
+/// hold one back.
 fn consumed_at_once(options: &QueueOptions) -> u32 {
     match options.wait {
         WaitPolicy::Poll => (options.entries / 4).max(1),
@@ -288,7 +290,7 @@ fn consumed_at_once(options: &QueueOptions) -> u32 {
     }
 }
 
-/// Allocates memory of these sizes, all or none.
+/// Allocates memory of these sizes, all or nothing.
 fn allocate_all(mapper: &mut dyn PciDevice, sizes: [usize; 3]) -> Result<[DmaBuffer; 3], DriverError> {
     let mut made: Vec<DmaBuffer> = Vec::with_capacity(sizes.len());
     for bytes in sizes {
@@ -296,7 +298,7 @@ fn allocate_all(mapper: &mut dyn PciDevice, sizes: [usize; 3]) -> Result<[DmaBuf
             Ok(buffer) => made.push(buffer),
             Err(error) => {
                 for buffer in &made {
-                    // Dropping the mapper removes what cannot be unmapped here.
+                    // Dropping the mapper unmaps what cannot be unmapped here.
                     let _ = DmaMapper::unmap(mapper, buffer.address);
                 }
                 return Err(error.into());

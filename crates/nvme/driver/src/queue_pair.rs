@@ -71,6 +71,6 @@ struct ColdQueue {
     held: Vec<held::Held>,
     /// The controller was given up.
     dead: bool,
-    /// Whether the clock is simulated. The device is in this thread then.
+    /// Whether the clock is simulated. In that case the device is in this thread.
     is_simulated: bool,
 }

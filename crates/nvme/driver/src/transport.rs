@@ -20,8 +20,8 @@
 //! Guarantees of a transport: a call returns after bounded time. A controller that is gone for good
 //! causes [`DriverError::Gone`]. A broken connection causes [`DriverError::Disconnected`], and
 //! [`Connection::reset`] connects again. A position or length that a peer sends is always checked
-//! before use. Deliberately not here: which commands are in flight, and what happens when they are
-//! not answered.
+//! before use. A transport does not know which commands are in flight, and what happens when they
+//! are not answered.
 
 use std::fmt;
 use std::time::Duration;
@@ -53,10 +53,10 @@ pub struct DataWindow {
 }
 
 impl DataWindow {
-    /// No memory.
+    /// A window without memory.
     pub const EMPTY: DataWindow = DataWindow { address: 0, bytes: 0 };
 
-    /// The `bytes` from `address`, which lies within mapped memory.
+    /// A window of `bytes` from `address`, which must be within mapped memory.
     #[inline]
     pub const fn new(address: u64, bytes: u32) -> DataWindow {
         DataWindow { address, bytes }
@@ -83,7 +83,7 @@ pub struct DataPointerWords {
 }
 
 impl DataPointerWords {
-    /// Puts the pointer into an entry that has none.
+    /// Puts the pointer into an entry that has no pointer yet.
     #[inline]
     pub fn put_into(self, entry: &mut [u64; 8]) {
         entry[0] |= self.flags;
@@ -96,13 +96,13 @@ pub trait Connection: fmt::Debug + Send + 'static {
     /// The capabilities (CAP).
     fn capabilities(&mut self) -> Result<Capabilities, DriverError>;
 
-    /// Reads a property of 32 bits.
+    /// Reads a 32-bit property.
     fn property(&mut self, register: Register) -> Result<u32, DriverError>;
 
-    /// Writes a property of 32 bits.
+    /// Writes a 32-bit property.
     fn set_property(&mut self, register: Register, value: u32) -> Result<(), DriverError>;
 
-    /// Resets the controller by means that work even when it no longer obeys CC.EN, or connects
+    /// Resets the controller by means that work even if it no longer obeys CC.EN, or connects
     /// again. The controller can be disabled afterwards.
     fn reset(&mut self) -> Result<(), DriverError>;
 
@@ -134,7 +134,8 @@ pub trait ControllerSetup {
     /// [`ControllerSetup::setup_command`].
     fn identified(&mut self, identify: &IdentifyController) -> Result<(), DriverError>;
 
-    /// A command that the transport needs executed each time the controller has been enabled.
+    /// A command that the transport needs to have executed each time the controller has been
+    /// enabled.
     fn setup_command(&mut self) -> Option<SubmissionEntry>;
 
     /// Receives whether the controller accepted [`ControllerSetup::setup_command`].

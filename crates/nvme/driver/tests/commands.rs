@@ -1,4 +1,4 @@
-//! The driver against a small device that checks what it is sent: commands, data pointers, rings.
+//! The driver with a small device that checks what it receives: commands, data pointers, rings.
 
 mod fake;
 
@@ -151,8 +151,8 @@ fn rings_wrap_and_fill_at_every_size() {
     }
 }
 
-/// Every kind of edge: where in a page the data starts, whether it ends before, at or after page
-/// and list boundaries.
+/// Tries every kind of edge: the offset of the data within a page, and ends before, at and after
+/// page and list boundaries.
 #[test]
 fn data_lands_where_it_should_at_all_edges_of_pages_and_lists() {
     let script = Script::default();

@@ -10,8 +10,7 @@ use iolab_virtual_ssd::{Config, Fault as Planned, FaultKind};
 
 const COMMANDS: u16 = 12;
 
-/// Writes and reads with a fault in between: the outcomes of all commands, by slot, and the number
-/// of resets.
+/// Writes and reads with a fault in between. Returns the outcomes of all commands by slot.
 fn run(kind: FaultKind, after: u64, times: u64) -> (Vec<CommandOutcome>, Drive, QueuePair) {
     let plan = Planned { after, times, ..Planned::new(kind) };
     let mut drive = Drive::new(Config { size_bytes: 1 << 20, faults: vec![plan], ..Config::default() });
@@ -79,7 +78,7 @@ fn faults_of_the_protocol_cost_a_reset_and_no_command() {
 
 #[test]
 fn faults_that_come_again_and_again_end() {
-    // A duplicate completion comes after the right one, so the commands succeed.
+    // A duplicate completion follows the right one, so the commands succeed.
     for (kind, is_fatal_to_commands) in [
         (FaultKind::DropCompletion, true),
         (FaultKind::WrongCid, true),

@@ -1,4 +1,4 @@
-//! Many hostile devices, each generated from a seed; `drive/enemy.rs` has what they do.
+//! Many hostile devices, each generated from a seed; see `drive/enemy.rs` for what they do.
 
 mod drive;
 #[path = "drive/enemy.rs"]

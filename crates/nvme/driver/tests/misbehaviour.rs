@@ -1,5 +1,5 @@
-//! The driver with a device that breaks every promise: no command is lost or duplicated, and
-//! nothing hangs.
+//! The driver with a device that breaks every rule: no command is lost or duplicated, and nothing
+//! hangs.
 
 mod fake;
 
@@ -46,8 +46,7 @@ fn garbled(first: u64, second: u64) -> Act {
     Act::Garbled(CompletionEntry { words: [first, second] })
 }
 
-/// One thing goes wrong among eight commands. All commands succeed in the end, after this many
-/// resets.
+/// One thing goes wrong among eight commands. All succeed, with this many resets.
 #[test]
 fn one_fault_among_eight_commands_costs_a_reset_at_most() {
     for (what, act, resets) in [
@@ -117,7 +116,7 @@ fn commands_that_their_path_refuses_for_a_while_are_done_in_the_end() {
     bench.script.io(&[[Act::Fail(Status::ANA_INACCESSIBLE), Act::Fail(Status::ANA_TRANSITION)]; 10].concat());
     assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
     assert_eq!((bench.script.fetched().len(), bench.controller.resets()), (28, 0));
-    // Nothing is lost either when a reset comes while some of them wait.
+    // Nothing is lost when a reset comes while some commands wait.
     bench.script.io(&[Act::Fail(Status::ANA_INACCESSIBLE), Act::Fail(Status::ANA_INACCESSIBLE), Act::Fatal]);
     assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Done; 8]);
     assert_eq!(bench.controller.resets(), 1);
@@ -147,7 +146,7 @@ fn patience_with_a_path_ends_and_a_lost_path_gets_none() {
 fn a_command_that_never_works_is_given_up_and_the_others_are_not() {
     let mut bench = Bench::new();
     let mut queue = bench.queue(8);
-    // Dropped when first sent, and both times when sent again.
+    // The command is dropped when it is first sent, and both times when it is resent.
     bench.script.io(&[Act::Drop; 3]);
     let namespace = bench.controller.namespace(3).unwrap();
     let data = bench.buffer(4096);
@@ -193,7 +192,7 @@ fn a_reset_by_another_hand_loses_nothing_of_any_queue() {
             for slot in 0..8 {
                 assert_eq!(queue.write(slot, &namespace, u64::from(slot), 1, all(&data)), Submit::Accepted);
             }
-            // Some are only in the ring, some are with the device when the reset comes.
+            // When the reset comes, some commands are only in the ring, and some are at the device.
             if round % 2 == 0 {
                 queue.flush();
             }
@@ -238,7 +237,8 @@ fn more_commands_than_the_ring_holds_survive_a_reset() {
     let namespace = bench.controller.namespace(3).unwrap();
     let data = bench.buffer(4096);
     let mut idle: Vec<u16> = (0..9).collect();
-    // One of each three commands is answered, which shows that all three have left the ring.
+    // One of each three commands is answered, which shows that all three have been fetched from the
+    // ring.
     for in_flight in [2, 4, 6, 8] {
         bench.script.io(&[Act::Drop, Act::Drop, Act::Well]);
         for _ in 0..3 {

@@ -19,9 +19,9 @@ struct Worker {
     queue: QueuePair,
     namespace: Namespace,
     data: DmaBuffer,
-    /// Blocks from here on are this worker's own.
+    /// This worker alone uses the blocks from here on.
     first_lba: u64,
-    /// What was written last through each slot.
+    /// The value last written through each slot.
     written: [u64; SLOTS as usize],
     reading: [bool; SLOTS as usize],
     busy: [bool; SLOTS as usize],
@@ -125,7 +125,7 @@ fn resets_under_load_lose_nothing_on_any_thread() {
             })
             .collect();
         for reset in 1..=40 {
-            // Some work between resets, on any thread.
+            // Waits for some work between resets, on any thread.
             let before = settled.load(Ordering::Relaxed);
             while settled.load(Ordering::Relaxed) < before + 20 {
                 std::thread::yield_now();

@@ -1,5 +1,5 @@
 //! The driver with the virtual SSD: each command with its data verified, and random mixtures of
-//! them.
+//! commands.
 
 mod drive;
 
@@ -127,7 +127,7 @@ fn data_lands_where_it_should_at_the_edges_of_pages_and_lists() {
         let queue = QueueOptions { data_pointer: pointer, ..queue_options(2) };
         let mut queue = drive.controller.queue_pair(queue).unwrap();
         for offset in [4096usize, 4100, 4608, 8188] {
-            // Around one page, two pages, and one and two pages of a list.
+            // Lengths around one page, two pages, and one and two pages of a list.
             for blocks in [1, 7, 8, 9, 15, 16, 17, 25, 4095, 4096, 4097, 4104, 4105, 8183, 8184, 8185, 8191, 8192] {
                 if blocks > namespace.max_blocks() {
                     continue;
@@ -248,7 +248,7 @@ fn interrupts_end_a_wait() {
     }
 }
 
-/// A model of a namespace, which predicts the results of any mixture of operations.
+/// A step of a random mixture. A model of the namespace predicts the results.
 #[derive(Debug, Clone)]
 enum Step {
     Write { lba: u64, blocks: u32 },
@@ -304,7 +304,7 @@ fn run(steps: &[Step]) {
         }
         let place = (0..busy.len()).map(|at| (at + number) % busy.len()).find(|at| busy[*at].is_none()).unwrap();
         let (queue, slot) = (&mut queues[place / usize::from(SLOTS)], place as u16 % SLOTS);
-        // Different places in a page, always the same for one slot.
+        // The offsets within a page differ between slots; each slot always uses the same one.
         let slice = DataWindow::new(buffers[place].slice.address() + place as u64 % 8 * 64, (blocks * 512) as u32);
         let range = (lba * 512) as usize..((lba + blocks) * 512) as usize;
         let mut expected = None;

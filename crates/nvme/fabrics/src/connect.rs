@@ -16,7 +16,7 @@ const NO_FLOW_CONTROL: u8 = 1 << 2;
 /// PSDT in byte 1 of a command: SGL.
 const SGL_FLAG: u8 = 1 << 6;
 
-/// A queue that a host requests.
+/// A request of a host for a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connect {
     /// Queue identifier; 0 is the admin queue.
@@ -66,7 +66,8 @@ impl ConnectRefusal {
 impl Connect {
     /// Decodes a Connect command with its data.
     ///
-    /// # Errors The refusal with which the command is answered.
+    /// # Errors
+    /// The refusal with which the command is answered.
     pub fn read(entry: &SubmissionEntry, data: &[u8]) -> Result<Connect, ConnectRefusal> {
         let too_short = ConnectRefusal::because(Status::DATA_SGL_LENGTH_INVALID);
         let command = ConnectCommand::read_from_bytes(entry.as_bytes()).map_err(|_| too_short)?;

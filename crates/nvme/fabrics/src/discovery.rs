@@ -6,7 +6,7 @@ use iolab_nvme_spec::{FromBytes, FromZeros, IntoBytes};
 
 use crate::name::{QualifiedName, QualifiedNameError};
 
-/// Bytes of the head of the page, and of each record.
+/// Bytes of the header of the page, and of each record.
 pub const DISCOVERY_RECORD_BYTES: usize = size_of::<DiscoveryEntry>();
 /// The most records decoded from a page.
 const MOST_RECORDS: u64 = 4096;
@@ -76,7 +76,8 @@ pub fn log_page(generation: u64, records: &[DiscoveryRecord]) -> Vec<u8> {
 
 /// The number of records in the page's header, and the records present.
 ///
-/// # Errors The page is inconsistent.
+/// # Errors
+/// The page is inconsistent.
 pub fn read_log_page(page: &[u8]) -> Result<(u64, Vec<DiscoveryRecord>), DiscoveryError> {
     let short = |records| DiscoveryError::Short { records, bytes: page.len() };
     let (head, rest) = DiscoveryHeader::read_from_prefix(page).map_err(|_| short(0))?;

@@ -1,6 +1,6 @@
-//! PDUs as bytes to send.
+//! Encodes PDUs as bytes to send.
 //!
-//! Everything is appended to a buffer of the caller, so that one call can send many PDUs.
+//! Everything is appended to a buffer of the caller, so that one system call can send many PDUs.
 
 use iolab_nvme_spec::fabrics::tcp::{IcReq, IcResp, PduFlags, PduHeader, PduType, R2t, TermReq};
 use iolab_nvme_spec::le::{U16, U32};
@@ -26,12 +26,12 @@ pub struct DataPart {
     pub bytes: u32,
     /// Whether it is the last.
     pub is_last: bool,
-    /// Whether it stands for a successful completion too.
+    /// Whether it also reports a successful completion.
     pub is_success: bool,
 }
 
 impl Framing {
-    /// Offset of data that follows a header of this length.
+    /// The offset of data that follows a header of this length.
     #[inline]
     pub const fn data_offset(&self, header: usize) -> usize {
         let head = header + if self.digests.header { DIGEST_BYTES } else { 0 };
@@ -91,13 +91,14 @@ impl Framing {
         }
     }
 
-    /// A command without data in its capsule.
+    /// Appends a command without data in its capsule.
     #[inline]
     pub fn command(&self, out: &mut Vec<u8>, entry: &[u64; 8]) {
         self.command_header(out, entry, 0);
     }
 
-    /// A command capsule up to its data, of which `bytes` follow; [`Framing::end_data`] ends it.
+    /// Appends a command capsule up to its data, of which `bytes` follow; [`Framing::end_data`]
+    /// ends it.
     #[inline]
     pub fn command_header(&self, out: &mut Vec<u8>, entry: &[u64; 8], bytes: usize) {
         let start = out.len();
@@ -107,7 +108,7 @@ impl Framing {
         self.end_header(out, start, bytes > 0);
     }
 
-    /// A completion.
+    /// Appends a completion.
     #[inline]
     pub fn response(&self, out: &mut Vec<u8>, entry: &CompletionEntry) {
         let start = out.len();
@@ -116,7 +117,7 @@ impl Framing {
         self.end_header(out, start, false);
     }
 
-    /// A data PDU up to its data; [`Framing::end_data`] ends it.
+    /// Appends a data PDU up to its data; [`Framing::end_data`] ends it.
     #[inline]
     pub fn data_header(&self, out: &mut Vec<u8>, sender: Sender, part: &DataPart) {
         let start = out.len();
@@ -132,7 +133,7 @@ impl Framing {
         self.end_header(out, start, true);
     }
 
-    /// Ready to Transfer: requests a part of a command's data.
+    /// Appends a Ready to Transfer, which requests a part of a command's data.
     pub fn ready_to_transfer(&self, out: &mut Vec<u8>, part: &DataPart) {
         let start = out.len();
         let request = R2t {
@@ -147,8 +148,8 @@ impl Framing {
         self.end_header(out, start, false);
     }
 
-    /// The request that opens a connection, with the digests that the host wants. The host needs no
-    /// alignment, and accepts one R2T of a command at a time.
+    /// Appends the request that opens a connection, with the digests that the host wants. The host
+    /// needs no alignment, and accepts one R2T of a command at a time.
     pub fn ic_req(out: &mut Vec<u8>, digests: Digests) {
         let mut request = IcReq::new_zeroed();
         request.header = bare(PduType::IC_REQ, 128, 128);
@@ -156,7 +157,7 @@ impl Framing {
         out.extend_from_slice(request.as_bytes());
     }
 
-    /// The answer to that request. The controller needs no alignment either.
+    /// Appends the answer to that request. The controller needs no alignment either.
     pub fn ic_resp(out: &mut Vec<u8>, digests: Digests, most_data: u32) {
         let mut response = IcResp::new_zeroed();
         response.header = bare(PduType::IC_RESP, 128, 128);
@@ -165,7 +166,7 @@ impl Framing {
         out.extend_from_slice(response.as_bytes());
     }
 
-    /// The request that ends a connection, with the received part of the faulty header.
+    /// Appends the request that ends a connection, with the received part of the faulty header.
     pub fn terminate(out: &mut Vec<u8>, sender: Sender, error: &PduError, header: &[u8]) {
         let header = &header[..header.len().min(MOST_TERMINATED_HEADER_BYTES)];
         let kind = if sender == Sender::Host { PduType::H2C_TERM_REQ } else { PduType::C2H_TERM_REQ };

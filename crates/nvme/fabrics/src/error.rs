@@ -2,7 +2,8 @@
 
 use iolab_nvme_spec::fabrics::tcp::FatalError;
 
-/// A PDU that breaks the protocol. The connection ends: its receiver sends the reason in a TermReq.
+/// A PDU that violates the protocol. The connection ends: its receiver sends the reason in a
+/// TermReq.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} ({status}, information {information:#x})")]
 pub struct PduError {
@@ -10,7 +11,7 @@ pub struct PduError {
     pub status: FatalError,
     /// Fatal Error Information: the offset of the faulty field, or the received digest.
     pub information: u32,
-    /// The rule that was broken.
+    /// The rule that was violated.
     pub what: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Commands with opcode 7Fh, decoded (Fabrics, section 3).
+//! Decodes commands with opcode 7Fh (Fabrics, section 3).
 
 use iolab_nvme_spec::fabrics::{
     AUTHENTICATION_PROTOCOL, AUTHENTICATION_SPECIFIC, AuthenticationCommand, FabricsType, PropertyGet, PropertySet,
@@ -44,7 +44,7 @@ pub enum FabricsCommand {
 }
 
 impl FabricsCommand {
-    /// Decodes a submission entry; `None` if it is no Fabrics command.
+    /// Decodes a submission entry; `None` if it is not a Fabrics command.
     #[inline]
     pub fn of(entry: &SubmissionEntry) -> Option<FabricsCommand> {
         if entry.opc() != AdminOpcode::FABRICS.0 { None } else { Some(FabricsCommand::read(entry)) }

@@ -1,4 +1,4 @@
-//! From a stream of bytes to PDUs, header by header (TCP, sections 3.2 and 3.6).
+//! Divides a stream of bytes into PDUs, header by header (TCP, sections 3.2 and 3.6).
 //!
 //! ```text
 //! |<- HLEN ->|<4>|<- padding ->|<- data ->|<4>|
@@ -24,7 +24,7 @@ const COMMON_BYTES: usize = size_of::<PduHeader>();
 /// The most bytes that follow the header of a termination request (TCP, section 3.6.2.3).
 const MOST_TERMINATION_BYTES: usize = 128;
 
-/// Which digests a connection has.
+/// The digests that a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Digests {
     /// Of headers.
@@ -59,7 +59,7 @@ pub enum Sender {
     Controller,
 }
 
-/// The parameters that both ends of a connection have negotiated, from the view of one of them.
+/// The parameters that both ends of a connection have negotiated, as seen by one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
     /// Digests of both directions.
@@ -119,7 +119,7 @@ pub enum Pdu {
         offset: u32,
         /// Whether it is the last data of its command or request.
         is_last: bool,
-        /// Whether it stands for a successful completion too.
+        /// Whether it also reports a successful completion.
         is_success: bool,
     },
     /// Ready to Transfer.
@@ -160,16 +160,17 @@ fn read<T: FromBytes>(bytes: &[u8]) -> Result<T, PduError> {
 }
 
 impl Framing {
-    /// Before anything is negotiated: only ICReq and ICResp are allowed.
+    /// The framing before anything is negotiated: only ICReq and ICResp are allowed.
     pub const fn before_connection() -> Framing {
         let digests = Digests { header: false, data: false };
         Framing { digests, send_alignment: 0, most_capsule_data: 0, most_data: 0 }
     }
 
-    /// The PDU at the start of `bytes`, and where its data is; `None` while its header is
-    /// incomplete.
+    /// Decodes the PDU at the start of `bytes`, and returns it with the place of its data; `None`
+    /// while its header is incomplete.
     ///
-    /// # Errors The header breaks a rule. This is reported as soon as it can be detected.
+    /// # Errors
+    /// The header breaks a rule. This is reported as soon as it can be detected.
     #[inline]
     pub fn next(&self, bytes: &[u8], sender: Sender) -> Result<Option<(Pdu, DataRange)>, PduError> {
         if bytes.len() < COMMON_BYTES {
@@ -200,8 +201,8 @@ impl Framing {
     }
 
     /// Checks by three comparisons whether a header without a digest belongs to all `bytes` of data
-    /// of a command, directly after it. Returns whether it stands for the completion too. The
-    /// result is what [`Framing::next`] would return.
+    /// of a command, directly after it. Returns whether it also reports the completion. The result
+    /// is the one that [`Framing::next`] would return.
     #[inline]
     pub fn is_plain_data(&self, header: &[u8], bytes: u32) -> Option<bool> {
         const HEADER: u64 = size_of::<DataPdu>() as u64;
@@ -317,8 +318,8 @@ impl Framing {
         })
     }
 
-    /// Checks the digest of complete data, if there is one. `pdu` has all bytes of the PDU. A wrong
-    /// digest does not end the connection (TCP, section 3.3.1.1).
+    /// Checks the digest of complete data, if there is one. `pdu` holds all bytes of the PDU. A
+    /// wrong digest does not end the connection (TCP, section 3.3.1.1).
     #[inline]
     pub fn data_is_intact(pdu: &[u8], range: DataRange) -> bool {
         !range.has_digest || {

@@ -7,10 +7,10 @@
 //! DiscoveryRecord ◀──▶ the Discovery log page
 //! ```
 //!
-//! Guarantees: decoding is total. Whatever a peer sends either is understood, or gives a typed
-//! error with the specification's Fatal Error Status. No length from a peer makes this crate
-//! allocate memory or read beyond its input. Deliberately not here: sockets, time, the state of a
-//! connection, and the meaning of NVM commands.
+//! Guarantees: decoding is total. Whatever a peer sends is either decoded, or causes a typed error
+//! with the specification's Fatal Error Status. No length from a peer makes this crate allocate
+//! memory or read beyond its input. Not included: sockets, time, the state of a connection, and the
+//! meaning of NVM commands.
 #![forbid(unsafe_code)]
 
 mod connect;

@@ -16,19 +16,19 @@ pub struct QualifiedName(String);
 /// Why a text is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QualifiedNameError {
-    /// Too long.
+    /// The text is too long.
     #[error("an NVMe qualified name has at most {MOST_NAME_BYTES} bytes; this one has {0}")]
     Long(usize),
-    /// It does not begin like a name.
+    /// The text does not begin like a name.
     #[error("`{0}` is not an NVMe qualified name: they begin with `nqn.`, as in nqn.2014-08.org.nvmexpress:uuid:…")]
     Form(String),
-    /// Not UTF-8, or with characters that names must not contain.
+    /// The text is not UTF-8, or contains characters that names must not contain.
     #[error("an NVMe qualified name is UTF-8 without spaces and control characters")]
     Characters,
 }
 
 impl QualifiedName {
-    /// Checks a text.
+    /// Checks a text and makes a name of it.
     pub fn new(text: &str) -> Result<QualifiedName, QualifiedNameError> {
         if text.len() > MOST_NAME_BYTES {
             return Err(QualifiedNameError::Long(text.len()));

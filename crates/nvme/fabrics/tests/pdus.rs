@@ -1,4 +1,4 @@
-//! PDUs encoded and decoded, with every kind of invalid data in between.
+//! Encodes and decodes PDUs, with every kind of invalid data.
 
 use iolab_nvme_fabrics::{DataPart, Digests, Framing, Pdu, PduError, Sender};
 use iolab_nvme_spec::fabrics::tcp::FatalError;
@@ -147,8 +147,8 @@ proptest! {
         let framing = framing(true, true, 0);
         let mut pdu = capsule(&framing, &vec![3; bytes]);
         pdu[bit / 8] ^= 1 << (bit % 8);
-        // A change that makes the PDU longer than the received bytes is no error yet, but never a
-        // PDU.
+        // A change that makes the PDU longer than the received bytes is not an error yet, but the
+        // result is never a PDU.
         prop_assert!(!matches!(framing.next(&pdu, Sender::Host), Ok(Some(_))));
     }
 }

@@ -1,8 +1,9 @@
-//! An address space shared by a driver and a device model: the driver maps, the model looks up.
+//! An address space shared by a driver and a device model: the driver maps memory, the model looks
+//! addresses up.
 //!
-//! A lookup costs one comparison if the access falls into the same mapping as the previous one,
-//! which is the case for nearly all data of a run. Mapping and unmapping are rare, and make every
-//! user of the table fetch the list again.
+//! A lookup costs one comparison if the access is in the same mapping as the previous one, which is
+//! the case for nearly all data of a run. Mapping and unmapping are rare, and make every user of
+//! the table fetch the list again.
 
 #[cfg(test)]
 mod tests;
@@ -27,12 +28,12 @@ pub struct DmaTable {
     shared: Arc<Shared>,
     regions: Arc<[Region]>,
     seen_generation: u64,
-    /// Where the previous access was.
+    /// The region of the previous access.
     last: usize,
     shareable: bool,
 }
 
-/// Where an access lies; valid until a mapping changes.
+/// The place of an access; valid until a mapping changes.
 #[derive(Debug, Clone, Copy)]
 pub struct DmaPlace {
     generation: u64,
@@ -44,11 +45,11 @@ pub struct DmaPlace {
 struct Shared {
     generation: AtomicU64,
     regions: Mutex<Arc<[Region]>>,
-    /// Other memory of the driver, used where there is no region.
+    /// Other memory of the driver, used for addresses outside all regions.
     distant: Option<Arc<dyn DistantMemory>>,
 }
 
-/// Where a part of an access lies.
+/// The place of a part of an access.
 enum Part<'a> {
     /// In a mapping, at this offset.
     Mapped(&'a SharedBytes, usize),
@@ -85,7 +86,7 @@ impl DmaTable {
         DmaTable::with(None)
     }
 
-    /// Like `new`, for a driver some of whose memory cannot be mapped: addresses outside all
+    /// An address space for a driver that has memory which cannot be mapped: addresses outside all
     /// mappings are looked up in `distant`.
     pub fn beside(distant: Arc<dyn DistantMemory>) -> DmaTable {
         DmaTable::with(Some(distant))
@@ -96,8 +97,8 @@ impl DmaTable {
         DmaTable { shared: Arc::new(shared), regions: Arc::new([]), seen_generation: 0, last: 0, shareable: false }
     }
 
-    /// Like `new`. Memory allocated through the table is in memfds, so that a model in another
-    /// process can map it.
+    /// An address space whose memory is allocated in memfds, so that a model in another process can
+    /// map it.
     pub fn shareable() -> DmaTable {
         DmaTable { shareable: true, ..DmaTable::new() }
     }
@@ -121,7 +122,7 @@ impl DmaTable {
         })
     }
 
-    /// Bytes of the mapping that begins at `address`.
+    /// Length in bytes of the mapping that begins at `address`.
     pub fn mapped_bytes(&self, address: u64) -> Option<u64> {
         let regions = self.shared.regions.lock().unwrap_or_else(PoisonError::into_inner);
         regions.iter().find(|region| region.address == address).map(|region| region.memory.len() as u64)
@@ -147,7 +148,7 @@ impl DmaTable {
         self.last = 0;
     }
 
-    /// Where an access lies, if one mapping contains all of it and allows it.
+    /// The place of an access, if one mapping contains all of it and allows it.
     #[inline]
     pub fn place(&mut self, address: u64, bytes: usize, access: MappingAccess) -> Option<DmaPlace> {
         let (_, offset) = self.find(address, bytes, access).ok()?;
@@ -222,8 +223,8 @@ impl DmaTable {
         Ok(())
     }
 
-    /// How many of at most `most` bytes from `address` lie in no mapping; `None` if the first byte
-    /// lies in one.
+    /// How many of at most `most` bytes from `address` are in no mapping; `None` if the first byte
+    /// is in one.
     fn unmapped(&self, address: u64, most: usize) -> Option<usize> {
         let after = self.regions.partition_point(|region| region.address <= address);
         let before = after.checked_sub(1).and_then(|before| self.regions.get(before));
@@ -248,8 +249,8 @@ impl DmaMapper for DmaTable {
             return Err(MapError::Unaligned { address: memory.as_ptr() as usize, bytes, page_bytes: PAGE_BYTES });
         }
         self.change(|regions| {
-            // The first gap that is large enough. One page stays free after it, so that an overrun
-            // causes a fault.
+            // Finds the first gap that is large enough. One page stays free after it, so that an
+            // overrun causes a fault.
             let mut address = FIRST_ADDRESS;
             let mut position = 0;
             while let Some(region) = regions.get(position) {

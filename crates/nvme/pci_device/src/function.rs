@@ -1,4 +1,4 @@
-//! A PCI function as seen by its driver. Except for the doorbells nothing here is on the hot path:
+//! A PCI function as seen by its driver. Except for the doorbells, nothing here is on the hot path:
 //! no call is made for every command.
 
 use std::io;
@@ -57,7 +57,7 @@ pub trait DmaMapper: Send {
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, MapError>;
 }
 
-/// A whole device, the result of opening a transport.
+/// A complete device, which is the result of opening a transport.
 pub trait PciDevice: PciFunction + DmaMapper {}
 
 impl<T: PciFunction + DmaMapper> PciDevice for T {}
@@ -74,7 +74,7 @@ pub struct DmaBuffer {
 /// Why memory could not be mapped for a device.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
-    /// Not whole pages.
+    /// The memory does not consist of whole pages.
     #[error("{bytes} bytes of memory at {address:#x} are not whole pages of {page_bytes} bytes")]
     Unaligned {
         /// Where the memory starts in this process.
@@ -84,7 +84,7 @@ pub enum MapError {
         /// The page size of the device's address space.
         page_bytes: usize,
     },
-    /// No free space among the addresses that the device can use.
+    /// There is no free space among the addresses that the device can use.
     #[error("no range of {bytes} bytes of bus addresses is free (the device can address up to {limit:#x})")]
     NoAddress {
         /// Requested bytes.
@@ -92,13 +92,13 @@ pub enum MapError {
         /// The last address that the device can use.
         limit: u64,
     },
-    /// There is no mapping.
+    /// There is no such mapping.
     #[error("nothing is mapped at bus address {address:#x}")]
     Unknown {
         /// The given address.
         address: u64,
     },
-    /// The system refused.
+    /// The system refused the request.
     #[error("{what}: {source}")]
     System {
         /// What was tried, and what a user can do.
@@ -119,7 +119,7 @@ pub enum PciError {
         /// How many it has.
         available: u16,
     },
-    /// The system refused.
+    /// The system refused the request.
     #[error("{what}: {source}")]
     System {
         /// What was tried, and what a user can do.

@@ -16,7 +16,7 @@ pub trait HostMemory: Send {
         self.window(address, bytes, access).is_ok()
     }
 
-    /// Copies from `address` into `to`; the bytes may lie in several adjacent mappings.
+    /// Copies from `address` into `to`; the bytes may be in several adjacent mappings.
     fn read(&mut self, address: u64, to: &mut [u8]) -> Result<(), DmaFault>;
 
     /// Copies `from` to `address`.
@@ -32,7 +32,7 @@ pub trait HostMemory: Send {
     fn generation(&self) -> u64;
 }
 
-/// Memory of a host that a device cannot map, and accesses by requests to the host.
+/// Memory of a host that a device cannot map, but accesses by requests to the host.
 pub trait DistantMemory: std::fmt::Debug + Send + Sync {
     /// Whether the host has allowed this access of the device.
     fn reaches(&self, address: u64, bytes: usize, access: MappingAccess) -> bool;

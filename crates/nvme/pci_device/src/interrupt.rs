@@ -20,11 +20,11 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair, sockopt};
 
-/// Bytes of room for datagrams in transit: the kernel's minimum (socket(7)), enough for a few. One
-/// datagram is a signal.
+/// Bytes of room for datagrams in transit: the kernel's minimum (socket(7)), enough for a few of
+/// them. One datagram is a signal.
 const ROOM_BYTES: usize = 1;
 /// Signals taken from a socket at a time: more than fit into it. Signals that the other end sends
-/// meanwhile count for the next time.
+/// meanwhile are taken the next time.
 const MOST_TAKEN: usize = 64;
 
 /// One vector: the device signals, the driver waits. Several signals before a wait count as one.
@@ -35,18 +35,20 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// A vector without a signaller yet, for the kernel or a device in this process.
+    /// Creates a vector without a signaller yet, for the kernel or a device in this process.
     ///
-    /// # Errors The error of eventfd(2).
+    /// # Errors
+    /// The error of eventfd(2).
     pub fn new() -> io::Result<Interrupt> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Interrupt { event: Arc::new(event), is_socket: false })
     }
 
-    /// A vector signalled by a device in another process, and the descriptor to send to that
-    /// process.
+    /// Creates a vector that a device in another process signals. Also returns the descriptor to
+    /// send to that process.
     ///
-    /// # Errors The error of socketpair(2).
+    /// # Errors
+    /// The error of socketpair(2).
     pub fn pair() -> io::Result<(Interrupt, OwnedFd)> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
@@ -56,7 +58,8 @@ impl Interrupt {
 
     /// The device's end of a pair created by [`Interrupt::pair`] in another process.
     ///
-    /// # Errors The descriptor is not a Unix datagram socket: signalling with it could block.
+    /// # Errors
+    /// The descriptor is not a Unix datagram socket: signalling with it could block.
     pub fn of_peer(event: OwnedFd) -> io::Result<Interrupt> {
         let is_ours = sockopt::socket_domain(&event) == Ok(AddressFamily::UNIX)
             && sockopt::socket_type(&event) == Ok(SocketType::DGRAM);
@@ -70,7 +73,8 @@ impl Interrupt {
     /// The device's end of an eventfd that another process created and waits for. Signalling it
     /// blocks if that process has filled its counter; [`Interrupt::relieve`] ends that.
     ///
-    /// # Errors The descriptor is not an eventfd.
+    /// # Errors
+    /// The descriptor is not an eventfd.
     pub fn of_eventfd(event: OwnedFd) -> io::Result<Interrupt> {
         let link = std::fs::read_link(format!("/proc/self/fd/{}", event.as_raw_fd()))?;
         if link.to_str() != Some("anon_inode:[eventfd]") {
@@ -89,9 +93,8 @@ impl Interrupt {
         }
     }
 
-    /// Signals the vector. It does not block, with the exception described at
-    /// [`Interrupt::of_eventfd`]. A driver that is gone, or does not take signals, is no error for
-    /// the device.
+    /// Signals the vector. This does not block, except as described at [`Interrupt::of_eventfd`]. A
+    /// driver that is gone, or does not take signals, is not an error for the device.
     pub fn signal(&self) {
         // A full counter or queue (EAGAIN) means that a signal is already pending.
         if self.is_socket {
@@ -113,7 +116,8 @@ impl Interrupt {
 
     /// Waits for a signal and takes it; `false` if none came in time.
     ///
-    /// # Errors The error of poll(2).
+    /// # Errors
+    /// The error of poll(2).
     pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
         let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
         let mut watched = [PollFd::new(&self.event, PollFlags::IN)];
@@ -143,7 +147,7 @@ impl InterruptTable {
         InterruptTable { vectors: Arc::new(Mutex::new(vec![None; usize::from(count)])) }
     }
 
-    /// How many vectors the function has.
+    /// The number of vectors of the function.
     pub fn count(&self) -> u16 {
         u16::try_from(self.lock().len()).unwrap_or(u16::MAX)
     }
@@ -197,7 +201,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri has no sockets")]
     fn a_far_end_signals_without_waiting_whatever_its_peer_does() {
         let (near, far) = Interrupt::pair().unwrap();
-        // Blocking, and never read: the end of a driver that wants to block the device.
+        // A blocking socket that is never read, made by a driver that wants to block the device.
         rustix::io::ioctl_fionbio(&far, false).unwrap();
         rustix::io::ioctl_fionbio(&near, false).unwrap();
         let device = Interrupt::of_peer(far).unwrap();

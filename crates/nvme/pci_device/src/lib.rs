@@ -1,4 +1,5 @@
-//! The interface that a driver needs of a PCI function, and that a device model needs of its host.
+//! The interface that a driver needs from a PCI function, and that a device model needs from its
+//! host.
 //!
 //! A driver is written against [`PciFunction`] and [`DmaMapper`], a device against [`HostMemory`]
 //! and [`InterruptTable`]. Between them is either VFIO and a real device, or a [`DmaTable`] and a

@@ -1,4 +1,4 @@
-//! A connection: opened by the connection manager, and made a queue by Connect.
+//! Opens a connection with the connection manager, and makes it a queue with Connect.
 //!
 //! ```text
 //! request  0 format  2 queue  4 responses there is room for  6 commands, less one  8 controller   32 bytes

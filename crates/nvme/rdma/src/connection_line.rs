@@ -1,4 +1,4 @@
-//! A connection, and the arrivals that were not taken yet.
+//! A connection, and the arrivals that have not been taken yet.
 
 use std::collections::VecDeque;
 use std::time::Duration;

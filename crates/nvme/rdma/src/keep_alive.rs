@@ -1,8 +1,8 @@
 //! Keep Alive commands, sent by a separate thread: the rest of the driver may send nothing for a
 //! long time.
 //!
-//! The thread and the admin queue take turns with the connection. The thread moves arrivals into
-//! the inbox, so that there is always room for the next response, and leaves them there.
+//! The thread and the admin queue use the connection in turns. The thread moves arrivals into the
+//! inbox, so that there is always room for the next response, and leaves them there.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -51,7 +51,7 @@ impl Turns {
     }
 }
 
-/// The thread; it ends when this is dropped.
+/// The thread; it ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct KeepAlive {
     turns: Arc<Turns>,
@@ -59,7 +59,8 @@ pub(crate) struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// Sends a command several times within the timeout that the target was given.
+    /// Starts a thread that sends a command several times within the timeout that the target was
+    /// given.
     pub(crate) fn start(association: &Arc<Association>, turns: &Arc<Turns>) -> std::io::Result<KeepAlive> {
         let mut keep_alive = KeepAlive { turns: Arc::clone(turns), thread: None };
         let limit_ms = association.address.keep_alive_ms;

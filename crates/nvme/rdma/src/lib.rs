@@ -12,8 +12,8 @@
 //! copies it. Memory is registered once, when it is mapped.
 //!
 //! Guarantees: a target that sends invalid answers, does not answer, or disappears causes a typed
-//! error after bounded time. A broken connection is made again, as over TCP. Deliberately not here:
-//! a target, TLS, invalidation of keys by the target.
+//! error after bounded time. A broken connection is reestablished, as over TCP. Not included: a
+//! target, TLS, invalidation of keys by the target.
 #![forbid(unsafe_code)]
 
 mod connect;

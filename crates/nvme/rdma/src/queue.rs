@@ -27,7 +27,7 @@ const MORE_MESSAGES: u16 = 2;
 const SLOT_BYTES: usize = 4096;
 /// PSDT in word 0 of an entry: SGL.
 const SGL: u64 = 1 << 14;
-/// No command.
+/// The identifier of no command.
 const IDLE: u32 = u32::MAX;
 
 /// A command in flight. It ends when it is answered and its message can be used again.
@@ -47,7 +47,7 @@ pub struct RdmaQueue {
     association: Arc<Association>,
     /// The connection of an I/O queue.
     own: Mutex<Option<Box<Line>>>,
-    /// What the admin queue shares its connection with.
+    /// Shares the connection of the admin queue with the keep alive thread.
     turns: Option<Arc<Turns>>,
     /// The generation of the association to which the connection belongs.
     generation: u32,
@@ -122,7 +122,7 @@ impl RdmaQueue {
         Ok(controller)
     }
 
-    /// Handles that the controller closes all connections except this one of its admin queue.
+    /// Called when the controller closes all connections except that of its admin queue.
     pub(crate) fn outlive_others(&mut self) {
         self.generation = self.association.retire();
     }
@@ -165,7 +165,7 @@ impl RdmaQueue {
     /// Takes the arrivals.
     #[inline]
     fn receive(&mut self) {
-        // Taken out, so that arrivals can be recorded in this queue.
+        // The vectors are taken out, so that arrivals can be recorded in this queue.
         let came = self.with_line(|line| {
             line.drain();
             (std::mem::take(&mut line.sent), std::mem::take(&mut line.answers), line.broken.take())
@@ -213,7 +213,7 @@ impl RdmaQueue {
         }
     }
 
-    /// Returns a command that has ended.
+    /// Returns a command if it has ended.
     #[inline]
     fn finish(&mut self, slot: usize) {
         let flight = &mut self.in_flight[slot];
@@ -258,8 +258,8 @@ impl RdmaQueue {
         }
     }
 
-    /// The descriptor of a command's data. The data follows the command in its message where that
-    /// is allowed. `None` if its memory is not mapped.
+    /// The descriptor of a command's data. The data follows the command in its message if that is
+    /// allowed. `None` if its memory is not mapped.
     #[inline]
     fn describe(&mut self, slot: u16, gives_data: bool) -> Option<(SglDescriptor, usize)> {
         let window = self.windows[usize::from(slot)];

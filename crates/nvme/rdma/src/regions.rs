@@ -1,6 +1,6 @@
 //! Memory that the target accesses, by address.
 //!
-//! A lookup costs two comparisons if it falls into the same region as the previous one.
+//! A lookup costs two comparisons if it is in the same region as the previous one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

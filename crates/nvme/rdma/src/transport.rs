@@ -1,4 +1,4 @@
-//! The transport: the connection of the admin queue, properties, and reconnecting everything.
+//! The transport: the connection of the admin queue, properties, and reconnecting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,23 +31,24 @@ const STATUS_NS: u64 = 10_000_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// A way to a controller over RDMA.
+/// A transport to a controller over RDMA.
 #[derive(Debug)]
 pub struct Rdma {
-    // In the order in which they are dropped.
+    // The fields are dropped in this order.
     _keep_alive: KeepAlive,
     admin: RdmaQueue,
     regions: Regions,
     association: Arc<Association>,
-    /// The last status read, and when.
+    /// The status that was read last, and the time.
     status: Option<(ControllerStatus, u64)>,
 }
 
 impl Rdma {
     /// Connects the admin queue of a new controller.
     ///
-    /// # Errors There are no libraries or no adapter for RDMA; or the target cannot be reached,
-    /// does not follow the protocol, or refuses.
+    /// # Errors
+    /// There are no libraries or no adapter for RDMA; or the target cannot be reached, does not
+    /// follow the protocol, or refuses.
     pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Rdma, DriverError> {
         let timeout = Duration::from_nanos(address.connect_ns);
         let adapter = Adapter::towards(address.at, timeout).map_err(|error| driver_error(&error))?;
@@ -122,7 +123,7 @@ impl Connection for Rdma {
         loop {
             match self.connect_admin() {
                 Ok(()) => return Ok(()),
-                // The next attempt would give the same answer.
+                // The next attempt would get the same answer.
                 Err(error @ (DriverError::Unsupported(_) | DriverError::Refused(_))) => {
                     self.association.report(self.association.generation(), &error.to_string());
                     return Err(error);
@@ -159,7 +160,7 @@ impl ControllerSetup for Rdma {
             let what = format!("IOCCSZ {} or IORCSZ {}", identify.ioccsz.get(), identify.iorcsz.get());
             return Err(DriverError::BadDescription(format!("its capsules are too small for commands: {what}")));
         }
-        // The controller fetches data that does not begin right behind the command.
+        // The controller may expect the data at an offset; then data is not sent in the capsule.
         let data = if identify.icdoff.get() == 0 { capsule - command } else { 0 };
         self.association.set_capsule_data(data);
         Ok(())
@@ -194,7 +195,7 @@ impl Transport for Rdma {
 
     fn retire_queue(&mut self, queue: &mut RdmaQueue, _: bool) {
         queue.disconnect();
-        // Without its connection its memory is no longer accessed.
+        // Without a connection, its memory is no longer accessed.
         let _ = self.regions.unmap(queue.memory_address());
     }
 

@@ -1,6 +1,6 @@
-//! Two macros that generate code repeated for each field: bit fields, and open enumerations.
+//! Two macros for code that is repeated for each field: bit fields, and open enumerations.
 //!
-//! They only shift, mask and name. Values too wide for a field lose their upper bits, as in
+//! They only shift, mask and name. A value too wide for a field loses its upper bits, as in
 //! hardware.
 
 /// A number with bit fields: `getter / builder: type [lowest bit; width]`, or `getter / builder:
@@ -77,7 +77,7 @@ macro_rules! codes {
         impl $name {
             $( #[doc = $text] pub const $constant: $name = $name($value); )*
 
-            /// Every value that has a name here.
+            /// All values that have a name here.
             pub const NAMED: &[$name] = &[$($name::$constant),*];
 
             /// The specification's name, where this crate knows one.

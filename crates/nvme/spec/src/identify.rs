@@ -1,4 +1,4 @@
-//! What Identify returns (Base, section 5.15).
+//! The data structures that Identify returns (Base, section 5.15).
 
 mod controller;
 mod controller_fields;

@@ -1,8 +1,8 @@
 //! The NVM Express specifications as types: registers, queue entries, commands, data structures,
 //! fabrics.
 //!
-//! Drivers and devices share these layouts, so that they agree with the specification and not just
-//! with each other. Everything here is data: a value has getters and builders for the fields of the
+//! Drivers and devices share these layouts, so they agree with the specification and not just with
+//! each other. Everything here is data: a value has getters and builders for the fields of the
 //! specification, named with its abbreviations. Nothing here decides, checks or executes anything.
 //! Values that a peer may send are representable even if the specification reserves them (open
 //! enumerations), so reading never fails.

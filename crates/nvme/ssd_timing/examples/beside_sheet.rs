@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The arguments: the visible capacity, and how many times it is overwritten at random before the
-//! last column. Deliberately not here: a verdict. A sheet describes a product, and a model knows
-//! neither its firmware nor its cache.
+//! last column. There is no verdict, because a sheet describes a product, and a model knows neither
+//! its firmware nor its cache.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 use std::error::Error;

@@ -7,8 +7,8 @@
 //!
 //! The difference between two counts, divided by the difference of their numbers of commands, is
 //! the cost of one command. The arguments: a preset (or `970pro-nvmevirt`), `reads`, `writes` or
-//! `overwrites`, and the number of commands. Deliberately not here: wall-clock times, which depend
-//! on the other load of the machine.
+//! `overwrites`, and the number of commands. It does not measure wall-clock times, because they
+//! depend on the other load of the machine.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 use std::error::Error;

@@ -8,7 +8,7 @@
 //! The first argument is a preset, the second the visible capacity; then `name=value` for
 //! parameters of the model and for `drive_writes`, `points`, `depth`, `bs`, `seed` and `fill_first`
 //! (yes or no) of the load. Columns: drive writes, seconds, IOPS, write amplification, free lines.
-//! Deliberately not here: drawing.
+//! It does not draw.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its user")]
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Dies, their channels, and the link to the host: computes when each flash operation ends.
+//! Dies, their channels, and the link to the host: computes the end of each flash operation.
 //!
 //! ```text
 //! read     | die: sense tR |chunk|chunk|           program  |transfer| die: tPROG |
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A die does one thing at a time. It is free again when its last chunk has left it, or when it has
-//! programmed or erased. Source: NVMeVirt's NAND model (Kim et al., FAST '23, section 3.3).
-//! Deliberately not here: where pages are stored; suspending a program for a read.
+//! programmed or erased. Source: NVMeVirt's NAND model (Kim et al., FAST '23, section 3.3). Not
+//! modelled here: where pages are stored, and suspending a program for a read.
 
 use crate::geometry::{PAGE_BYTES, PageLocation};
 use crate::link::Link;
@@ -107,7 +107,7 @@ impl Flash {
         &self.free_at_ns
     }
 
-    /// Resets all times: all operations have ended, and time restarts.
+    /// Resets all times: all operations have ended, and time starts again.
     pub(crate) fn settle(&mut self) {
         self.free_at_ns.fill(0);
         self.channels.iter_mut().for_each(Link::clear);

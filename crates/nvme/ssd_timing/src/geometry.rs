@@ -8,8 +8,8 @@
 //! page      = 4 KiB, numbered in the order of writing: line, word line, die, page within the one-shot page
 //! ```
 //!
-//! Guarantees: a geometry that was built holds its visible capacity, with enough spare lines that
-//! collection always finds a line with an invalid page. Deliberately not here: times.
+//! Guarantees: a geometry holds its visible capacity, with enough spare lines that collection
+//! always finds a line with an invalid page. Times are not computed here.
 
 use crate::link::compatible_credits;
 use crate::parameters::error::impossible;
@@ -21,11 +21,11 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 /// The minimum number of lines of a mended geometry.
 const LEAST_LINES: u64 = 32;
 
-/// With fewer lines blocks shrink, because few lines make spare flash coarse.
+/// With fewer lines than this, blocks shrink, because few lines make spare flash coarse.
 const GOOD_LINES: u64 = 128;
 
 /// Lines that must be left when the visible capacity is stored: two that are being written, those
-/// that collection keeps free, and one and a half for their unwritten parts.
+/// that collection keeps free, and one and a half for unwritten parts.
 const LINES_BEYOND_THRESHOLD: u64 = 4;
 
 /// The shape of one partition; all partitions are equal.
@@ -48,7 +48,7 @@ pub(crate) struct Geometry {
     pub(crate) visible_pages: u64,
     /// The visible capacity of the device.
     pub(crate) visible_bytes: u64,
-    /// Size of a block, and its size on a larger device.
+    /// The size of a block, and its size on a larger device.
     shrunk: (u64, u64),
 }
 
@@ -72,7 +72,8 @@ impl Geometry {
         if parameters.spare_percent > 400 {
             return Err(impossible("spare", parameters.spare_percent, "it must be at most 400 percent"));
         }
-        // With one line, the host and collection could both need it before the victim is empty.
+        // With a single line, both the host and collection could need it before the victim is
+        // empty.
         if !(2..=64).contains(&parameters.collect_below_lines) {
             let reason = "between 2 and 64 lines have to be kept free";
             return Err(impossible("collect_below", parameters.collect_below_lines, reason));
@@ -123,7 +124,7 @@ impl Geometry {
         };
         let share = flash / partitions;
         let wanted = (parameters.block_bytes / parameters.one_shot_page_bytes).max(1);
-        // A cycle of word lines in which every kind of flash page occurs equally often.
+        // The number of word lines in which every kind of flash page occurs equally often.
         let cycle = cycle(parameters);
         if share < word_line * LEAST_LINES * cycle {
             let least = word_line * LEAST_LINES * cycle * partitions;
@@ -139,7 +140,7 @@ impl Geometry {
         let line = word_line * one_shots;
         let reserve = parameters.collect_below_lines + LINES_BEYOND_THRESHOLD;
         // Free lines, and the unwritten rest of the two lines being written, do not count as spare
-        // flash. On a small device they would be most of it, but a small device should have the
+        // flash. On a small device they would be most of it. But a small device should have the
         // write amplification of a large one.
         let working = parameters.collect_below_lines + 1;
         let (lines, visible) = match capacity {
@@ -163,8 +164,8 @@ impl Geometry {
         Ok(Self { shrunk: (one_shots.min(wanted), wanted), ..made })
     }
 
-    /// The time of an erase. Blocks that were shrunk for a small device cost their share, so that
-    /// its speed is that of a large one.
+    /// The time of an erase. If blocks were shrunk for a small device, an erase takes a
+    /// proportional time, so that the speed is that of a large device.
     pub(crate) fn erase_ns(&self, block_erase_ns: u64) -> u64 {
         block_erase_ns * self.shrunk.0 / self.shrunk.1
     }
@@ -220,7 +221,7 @@ impl Geometry {
     }
 }
 
-/// Word lines after which the kinds of flash pages repeat.
+/// The number of word lines after which the kinds of flash pages repeat.
 fn cycle(parameters: &Parameters) -> u64 {
     let per_one_shot = parameters.one_shot_page_bytes / parameters.flash_page_bytes;
     if per_one_shot.is_multiple_of(parameters.cell_bits) { 1 } else { parameters.cell_bits }
@@ -266,7 +267,8 @@ pub(crate) fn check_flash(parameters: &Parameters) -> Result<(), ParameterError>
     Ok(())
 }
 
-/// Refuses a buffer smaller than the unfinished one-shot pages, which would never release anything.
+/// Refuses a buffer that the unfinished one-shot pages could fill, because it would never release
+/// anything.
 fn check_buffer(parameters: &Parameters, partitions: u64) -> Result<(), ParameterError> {
     let unfinished = parameters.one_shot_page_bytes.saturating_mul(partitions);
     if parameters.write_buffer_bytes < 2 * unfinished {

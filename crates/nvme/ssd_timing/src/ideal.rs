@@ -1,5 +1,5 @@
-//! A device that takes no time: every command completes at once. It is used to measure everything
-//! else.
+//! A device that takes no time: every command completes at once. It is used to measure the cost of
+//! everything else.
 
 use crate::request::{CommandKind, TimedCommand};
 use crate::statistics::Statistics;

@@ -18,8 +18,8 @@
 //! Guarantees: the same parameters and requests at the same times give the same answers. A
 //! completion is never before its request. Invalid parameters are typed errors when a model is
 //! built. Source of the models, where they follow one: Kim et al., "NVMeVirt: A Versatile
-//! Software-defined Virtual NVMe Device", FAST '23. Deliberately not here: NVMe, queues, data,
-//! randomness.
+//! Software-defined Virtual NVMe Device", FAST '23. The models know no NVMe, no queues, no data,
+//! and no randomness.
 
 #![forbid(unsafe_code)]
 

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A transfer takes credits from the slot of its start onwards, so transfers may be reserved in any
-//! order of time. Exhausted slots point ahead, and the pointers are shortened when followed: a
-//! backlog of thousands of slots costs a few steps. Slots contain their number, so past slots need
-//! not be cleared.
+//! order of time. Exhausted slots point ahead, and following the pointers shortens them: a backlog
+//! of thousands of slots costs a few steps. Slots contain their number, so past slots need not be
+//! cleared.
 //!
 //! Two rules decide the end of a transfer (`Rule`):
 //!
@@ -19,7 +19,7 @@
 //! - exact: credits of a sixteenth of a byte, so that no bandwidth is rounded or overflows; a
 //!   transfer ends where its last credit lies in the last slot.
 //!
-//! Deliberately not here: what is transferred, and priorities.
+//! The link does not know what is transferred, and has no priorities.
 
 /// Length of a slot.
 const SLOT_NS: u64 = 4_000;
@@ -59,21 +59,21 @@ pub(crate) struct Link {
     full: u32,
     /// Credits that a slot should have: more than `full` where the compatible rule overflows.
     nominal: u32,
-    /// Slots before this one have an entry. It is computed from an earlier time, as far ahead as
+    /// All slots before this one have an entry. It is set from an earlier time, as far ahead as
     /// there are entries.
     horizon: u64,
 }
 
-/// Credits that a slot should have in the compatible rule, and those that it has. NVMeVirt keeps 8
-/// bits of them; this is reproduced because the rule is compared with NVMeVirt. With 0 credits no
-/// transfer would ever end.
+/// Credits that a slot should have in the compatible rule, and those that it has. NVMeVirt keeps
+/// only 8 bits of them. This is reproduced because the rule is compared with NVMeVirt. With 0
+/// credits, no transfer would ever end.
 pub(crate) fn compatible_credits(mib_per_second: u64) -> (u32, u32) {
     let nominal = ((mib_per_second << 20) * SLOT_NS / 1_000_000_000 / UNIT_BYTES) as u32;
     (nominal, nominal & 0xff)
 }
 
 impl Link {
-    /// NVMeVirt's link. `extra_ns_per_4k` is firmware time on top of each 4 KiB.
+    /// NVMeVirt's link. `extra_ns_per_4k` is additional firmware time per 4 KiB.
     pub(crate) fn compatible(mib_per_second: u64, extra_ns_per_4k: u64) -> Self {
         let bytes_per_second = mib_per_second << 20;
         let (nominal, full) = compatible_credits(mib_per_second);
@@ -91,7 +91,7 @@ impl Link {
     }
 
     /// Reserves a transfer of `bytes` that can start at `at_ns`; returns when it ends. `now_ns`
-    /// never decreases, and `at_ns` is not before it.
+    /// must never decrease, and `at_ns` must not be before it.
     pub(crate) fn reserve(&mut self, now_ns: u64, at_ns: u64, bytes: u64) -> u64 {
         match self.rule {
             Rule::Compatible { ns_per_unit } => self.reserve_compatible(now_ns, at_ns, bytes, ns_per_unit),
@@ -168,7 +168,8 @@ impl Link {
         end
     }
 
-    /// Moves the horizon beyond slot `number`, by the time that has passed or by more slots.
+    /// Moves the horizon beyond slot `number`: by the time that has passed or, if that is not
+    /// enough, by adding slots.
     #[cold]
     fn look_further(&mut self, now_slot: u64, number: u64) {
         if number - now_slot >= self.slots.len() as u64 {
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!(link.reserve(0, 0, 65536), later - 1_000_000);
     }
 
-    /// A slot by slot search without pointers, which `take` must equal.
+    /// A search slot by slot without pointers, whose results `take` must reproduce.
     fn plain(used: &mut std::collections::HashMap<u64, u32>, full: u32, first: u64, mut credits: u64) -> u64 {
         let mut number = first;
         loop {

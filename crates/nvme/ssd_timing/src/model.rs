@@ -25,8 +25,9 @@ pub enum TimingModel {
 impl TimingModel {
     /// A fresh device.
     ///
-    /// # Errors Invalid parameters, or a capacity that does not fit them. Models without flash have
-    /// no over-provisioning: both kinds of capacity are the visible one.
+    /// # Errors
+    /// Invalid parameters, or a capacity that does not fit them. Models without flash have no
+    /// over-provisioning: both kinds of capacity are the visible one.
     pub fn build(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let (Capacity::Visible(bytes) | Capacity::Flash(bytes)) = capacity;
         Ok(match parameters.model {

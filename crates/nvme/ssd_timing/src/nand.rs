@@ -22,8 +22,8 @@
 //! - Deallocation and idle-time collection exist.
 //!
 //! Guarantees: a completion is never before its command; equal commands at equal times have equal
-//! completions. Deliberately not here: data, wear-out, read retries, SLC caches, thermal and power
-//! states.
+//! completions. Data, wear-out, read retries, SLC caches, and thermal and power states are not
+//! modelled.
 
 mod collector;
 mod lines;
@@ -66,7 +66,8 @@ struct Pages {
 impl Nand {
     /// A fresh device.
     ///
-    /// # Errors Invalid parameters, or a capacity that does not fit them.
+    /// # Errors
+    /// Invalid parameters, or a capacity that does not fit them.
     pub fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let geometry = Geometry::new(parameters, capacity)?;
         let make = |number| Partition::new(parameters, geometry, number);
@@ -90,8 +91,8 @@ impl Nand {
         self.geometry.visible_bytes
     }
 
-    /// When a command submitted now completes. Time does not go back: an earlier `now_ns` counts as
-    /// the latest so far.
+    /// Returns when a command submitted now completes. Time does not go back: an earlier `now_ns`
+    /// counts as the latest one so far.
     #[inline]
     pub fn schedule(&mut self, now_ns: u64, request: &TimedCommand) -> CompletionTime {
         self.advance(now_ns);
@@ -175,7 +176,7 @@ impl Nand {
         let short = pages.bytes <= PAGE_BYTES * partitions;
         let firmware_ns = if short { self.parameters.firmware_read_4k_ns } else { self.parameters.firmware_read_ns };
         let start_ns = self.now_ns + firmware_ns;
-        // NVMeVirt drops the firmware's time if nothing is mapped.
+        // NVMeVirt omits the firmware's time if nothing is mapped.
         let mut latest_ns = if self.mended { start_ns } else { self.now_ns };
         let mut unmapped = 0;
         if pages.first == pages.last {
@@ -224,7 +225,7 @@ impl Nand {
 
     fn write(&mut self, pages: Pages, request: &TimedCommand) -> Result<u64, u64> {
         let whole_bytes = (pages.last - pages.first + 1) * PAGE_BYTES;
-        // NVMeVirt takes the bytes of the request but releases whole pages.
+        // NVMeVirt takes the bytes of the request, but releases whole pages.
         self.buffer.take(if self.mended { whole_bytes } else { pages.bytes })?;
         self.counts.host_written_bytes += pages.bytes;
         let p = &self.parameters;
@@ -251,7 +252,7 @@ impl Nand {
         Ok(if wait { latest_ns } else { buffered_ns })
     }
 
-    /// The rest of a partly written page must be read first.
+    /// Reads the rest of partly written pages, which is needed before they are programmed.
     fn read_partial_pages(&mut self, pages: Pages, request: &TimedCommand) {
         let starts_inside = !request.offset_bytes.is_multiple_of(PAGE_BYTES);
         let ends_inside = !(request.offset_bytes + pages.bytes).is_multiple_of(PAGE_BYTES);
@@ -271,8 +272,8 @@ impl Nand {
         done.end_ns
     }
 
-    /// Programs the buffered data of unfinished one-shot pages: of the partitions of `pages`, or of
-    /// all.
+    /// Programs the buffered data of unfinished one-shot pages, either of the partitions of `pages`
+    /// or of all partitions.
     fn finish_one_shots(&mut self, start_ns: u64, pages: Option<Pages>) -> u64 {
         let all = self.geometry.partitions;
         let (first, count) = pages.map_or((0, all), |pages| (pages.first, (pages.last - pages.first + 1).min(all)));
@@ -297,8 +298,8 @@ impl Nand {
         self.finish_one_shots(start_ns, None).max(self.programmed_ns)
     }
 
-    /// Only whole pages are deallocated. NVMeVirt has no such command; in the compatible fidelity
-    /// it does nothing.
+    /// Deallocates whole pages only. NVMeVirt has no such command; in the compatible fidelity it
+    /// does nothing.
     fn trim(&mut self, pages: Pages, request: &TimedCommand) -> u64 {
         if !self.mended {
             return self.now_ns;
@@ -319,13 +320,13 @@ impl Nand {
         self.partitions.iter().any(|partition| partition.wants_idle_collection(below))
     }
 
-    /// Runs rows of all partitions that need it: partitions in parallel, rows one after the other,
-    /// until now.
+    /// Collects rows of all partitions that need it, up to the present: partitions work in
+    /// parallel, rows one after the other.
     fn collect_while_idle(&mut self) {
         let below = self.parameters.idle_collect_below_lines;
         while self.idle_at_ns <= self.now_ns {
             let at_ns = self.idle_at_ns;
-            // If no partition needs it: not before the next command.
+            // If no partition needs it, nothing happens before the next command.
             self.idle_at_ns = u64::MAX;
             for partition in self.partitions.iter_mut().filter(|one| one.wants_idle_collection(below)) {
                 let end_ns = partition.collect_row_idle(&mut self.flash, at_ns);

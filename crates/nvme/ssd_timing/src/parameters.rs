@@ -2,8 +2,7 @@
 //!
 //! Guarantees: [`Parameters::default`] is the 970 PRO preset in its mended form. A record with
 //! invalid values is refused with a [`ParameterError`] when a model is built from it, never later
-//! and never by a panic. Deliberately not here: the effect of the values, which the models
-//! document.
+//! and never by a panic. The models document the effect of the values.
 
 pub(crate) mod error;
 mod table;
@@ -29,9 +28,9 @@ pub enum ModelKind {
 /// How close the flash models stay to NVMeVirt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fidelity {
-    /// NVMeVirt's conventional model to the nanosecond, with its oddities. For validation.
+    /// NVMeVirt's conventional model to the nanosecond, with its oddities. This is for validation.
     Compatible,
-    /// The same formulas with the oddities mended. For normal use.
+    /// The same formulas without the oddities. This is for normal use.
     Mended,
 }
 
@@ -119,8 +118,9 @@ impl Parameters {
     /// Sets one parameter by its name in [`TABLE`]: sizes as `32k`, times as `30us` (bare numbers
     /// are ns).
     ///
-    /// # Errors An unknown name (with the nearest known one), or a text that is not a valid value
-    /// of the parameter. Combinations of values are checked when a model is built.
+    /// # Errors
+    /// An unknown name (with the nearest known one), or a text that is not a valid value of the
+    /// parameter. Combinations of values are checked when a model is built.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParameterError> {
         let entry = TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| table::unknown(name))?;
         let refused = |reason: String| ParameterError::BadValue { name: entry.name, text: text.to_owned(), reason };

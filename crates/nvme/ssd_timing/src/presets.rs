@@ -1,7 +1,7 @@
 //! Devices by name: parameters, the figures of the device's data sheet, and the source of both.
 //!
 //! Guarantees: every preset builds. Unpublished figures are marked as assumed in the preset's
-//! source. Deliberately not here: measured results, which depend on load and age.
+//! source. Presets contain no measured results, because these depend on load and age.
 
 mod conventional;
 mod zoned;
@@ -22,8 +22,7 @@ pub struct DataSheet {
     /// Random 4 KiB reads per second at a high depth.
     pub read_iops: u64,
     /// Random 4 KiB writes per second at a high depth; 0 for devices that accept no random writes.
-    /// A fresh flash device writes faster; one that has been overwritten at random for long writes
-    /// slower.
+    /// A fresh flash device is faster; one that has been overwritten at random for long is slower.
     pub write_iops: u64,
     /// The source of the figures.
     pub source: &'static str,
@@ -57,7 +56,8 @@ impl Preset {
 
     /// The preset with this name.
     ///
-    /// # Errors There is none; the error contains the nearest name.
+    /// # Errors
+    /// There is none; the error contains the nearest name.
     pub fn named(name: &str) -> Result<&'static Self, ParameterError> {
         let unknown = || ParameterError::UnknownPreset {
             name: name.to_owned(),
@@ -80,7 +80,7 @@ pub static PRESETS: [&Preset; 9] = [
     &ZN540,
 ];
 
-/// No time at all.
+/// A device that takes no time.
 pub static IDEAL: Preset = Preset {
     name: "ideal",
     summary: "completes at once: shows the cost of everything else",

@@ -1,7 +1,7 @@
 //! Requests to a timing model, and its answers.
 //!
-//! Guarantees: no buffers and no memory addresses, only what affects time. Deliberately not here:
-//! NVMe encodings, which belong to the device.
+//! Guarantees: requests contain no buffers and no memory addresses, only what affects time. The
+//! device decodes NVMe commands.
 
 /// The effect of a command on the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

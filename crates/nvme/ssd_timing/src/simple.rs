@@ -1,4 +1,4 @@
-//! Parallel units, each with a delay and a time: a device of uniform memory.
+//! Parallel units, each with a delay and a time: models a device of uniform memory.
 //!
 //! ```text
 //! unit   = (offset >> io_unit_shift) mod io_units
@@ -12,7 +12,7 @@
 //! back. This is a property of the formula.
 //!
 //! Source: NVMeVirt's simple model (Kim et al., FAST '23). A flush completes when all units are
-//! idle. Deliberately not here: buffers, and any difference between fresh and used.
+//! idle. The model has no buffers, and does not distinguish a fresh drive from a used one.
 
 use crate::parameters::error::impossible;
 use crate::parameters::{ParameterError, Parameters};
@@ -40,7 +40,8 @@ pub struct Simple {
 impl Simple {
     /// A device of this size.
     ///
-    /// # Errors No units, too many units, or pieces of an invalid size.
+    /// # Errors
+    /// No units, too many units, or pieces of an invalid size.
     pub fn new(parameters: &Parameters, visible_bytes: u64) -> Result<Self, ParameterError> {
         let p = parameters;
         if !(1..=65536).contains(&p.io_units) {

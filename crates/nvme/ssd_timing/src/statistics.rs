@@ -11,9 +11,9 @@ pub struct Statistics {
     pub host_written_bytes: u64,
     /// Bytes of whole pages that the host has deallocated and that were mapped.
     pub trimmed_bytes: u64,
-    /// Bytes of flash pages taken for host data (a partly written page counts whole).
+    /// Bytes of flash pages used for host data (a partly written page counts as a whole).
     pub flash_host_bytes: u64,
-    /// Bytes of flash pages taken for data that collection has moved.
+    /// Bytes of flash pages used for data that collection has moved.
     pub flash_moved_bytes: u64,
     /// Bytes of flash pages left empty because a flush had to program an unfinished word line.
     pub flash_filler_bytes: u64,

@@ -1,7 +1,7 @@
-//! Loads in virtual time: the measurements of a drive, in only the time to compute them.
+//! Loads in virtual time: they measure a drive in only the time that computing takes.
 //!
-//! Guarantees: the same seed gives the same numbers. Deliberately not here: drawing, and loads that
-//! a job file could describe. These loads are for curves that would take days on a real drive.
+//! Guarantees: the same seed gives the same numbers. This module does not draw, and has no loads
+//! that a job file could describe. Its loads are for curves that would take days on a real drive.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -135,7 +135,7 @@ pub enum Age {
 pub fn age(drive: &mut TimingModel, age: Age) {
     let most_bytes = 128 << 10;
     let bytes = match drive {
-        // A write ends where its zone ends, so whole writes must fill the zone.
+        // A write ends where its zone ends, so a whole number of writes must fill a zone.
         TimingModel::Zoned(zoned) => most_bytes.min(1 << zoned.zone_bytes().trailing_zeros()),
         _ => most_bytes,
     };
@@ -191,8 +191,8 @@ pub struct Overwriting {
     pub points_per_drive_write: u64,
     /// Seed of the random offsets.
     pub seed: u64,
-    /// Whether the drive is written once sequentially before the curve begins. Otherwise, a part of
-    /// the capacity is unmapped for a long time, which acts like more spare.
+    /// Whether the drive is first written once sequentially. Otherwise, a part of the capacity
+    /// stays unmapped for a long time, which acts like more spare.
     pub fill_first: bool,
 }
 

@@ -1,9 +1,9 @@
-//! The device's memory for data that is not on flash yet: how much it contains, and when it is
-//! released.
+//! The device's memory for data that is not on flash yet: how much data it contains, and when data
+//! is released.
 //!
 //! Guarantees: a write is refused only while a release is pending, so every waiting write is
 //! eventually accepted. A write larger than the whole buffer is accepted when the buffer is empty.
-//! Deliberately not here: the data itself.
+//! The data itself is not kept here.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,7 +51,7 @@ impl WriteBuffer {
                 break;
             }
             self.releases.pop();
-            // NVMeVirt releases whole pages even for shorter writes: the count must not become
+            // NVMeVirt releases whole pages even for shorter writes. The count must not become
             // negative.
             self.used_bytes = self.used_bytes.saturating_sub(bytes);
         }

@@ -10,7 +10,7 @@
 //! NVMeVirt's zoned model (Kim et al., FAST '23). In addition, resetting a zone takes the erase
 //! time on its dies, and reads above the written part cost firmware and link time only.
 //!
-//! Guarantees: a completion is never before its command. Deliberately not here: zone states, the
+//! Guarantees: a completion is never before its command. The model does not know zone states, the
 //! host's write pointers, and the position of an append. The device manages these, refuses writes
 //! out of order, and submits an append as a write at its assigned position.
 
@@ -33,7 +33,7 @@ pub struct Zoned {
     dies: u64,
     /// The buffer of each zone, or one for all.
     buffers: Vec<WriteBuffer>,
-    /// When data leaves a buffer, and which buffer; earliest first.
+    /// When data leaves a buffer, and the index of that buffer; earliest first.
     releases: BinaryHeap<Reverse<(u64, usize)>>,
     /// How far each zone has been written.
     written_bytes: Vec<u64>,
@@ -44,7 +44,8 @@ pub struct Zoned {
 impl Zoned {
     /// A device whose zones are empty. A remainder smaller than a zone is not visible.
     ///
-    /// # Errors Invalid parameters, or a capacity below one zone.
+    /// # Errors
+    /// Invalid parameters, or a capacity below one zone.
     pub fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         check_flash(parameters)?;
         let p = parameters;
@@ -157,7 +158,8 @@ impl Zoned {
         all
     }
 
-    /// The last data written to a zone, which waits in a buffer until its one-shot page is full.
+    /// The last data written to a zone that waits in a buffer until its one-shot page is full, in
+    /// bytes.
     fn unfinished_bytes(&self, written: u64) -> u64 {
         if written == self.parameters.zone_bytes { 0 } else { written % self.parameters.one_shot_page_bytes }
     }
@@ -223,7 +225,7 @@ impl Zoned {
         Ok(if wait { latest_ns } else { buffered_ns })
     }
 
-    /// Erases the zone's blocks in the background; its buffered data is dropped.
+    /// Erases the zone's blocks in the background; buffered data of the zone is dropped.
     fn reset(&mut self, zone: usize) -> u64 {
         let written = std::mem::take(&mut self.written_bytes[zone]);
         let target_ns = self.now_ns + self.parameters.firmware_trim_ns;

@@ -1,12 +1,13 @@
-//! Presets match their sheets: a fresh flash drive writes above its figure, a steady one below;
-//! reads come close to theirs.
+//! Presets match their sheets: a fresh flash drive writes faster than its figure, a steady one
+//! slower; reads come close to theirs.
 #![allow(missing_docs, reason = "a test has no public documentation")]
 
 use iolab_ssd_timing::presets::PRESETS;
 use iolab_ssd_timing::study::{Age, Load, Overwriting, age, overwrite_at_random, run};
 use iolab_ssd_timing::{Capacity, CommandKind, CompletionTime, ModelKind, Preset, TimedCommand, TimingModel};
 
-/// Just above the smallest size of the geometry: the results here do not depend on it.
+/// Builds a drive just above the smallest size of the geometry, on which these results do not
+/// depend.
 fn build(preset: &Preset) -> TimingModel {
     let parameters = preset.parameters();
     let one_shots = parameters.channels * parameters.luns_per_channel * parameters.one_shot_page_bytes;
@@ -19,7 +20,7 @@ const WRITES: Load = Load { kind: CommandKind::Write, random: true, bytes: 4096,
 fn fresh_drives_write_above_their_sheet_and_steady_ones_below() {
     let mut seen = 0;
     for preset in PRESETS {
-        // NVMeVirt's blocks of such a small device are single pages, which are collected at no
+        // On such a small device, NVMeVirt's blocks are single pages, which are collected at no
         // cost.
         let parameters = preset.parameters();
         let Some(sheet) =
@@ -64,7 +65,7 @@ fn the_compatible_drive_of_32_gib_reads_as_nvmevirts() {
     let mut drive = TimingModel::build(&parameters, Capacity::Flash(32 << 30)).unwrap();
     let fill = Load { random: false, bytes: 128 << 10, depth: 8, count: 4096, ..WRITES };
     let filled = run(&mut drive, 0, &fill);
-    // Over the whole drive; in a shorter run the last commands would have more weight.
+    // The load covers the whole drive; in a shorter run, the last commands would have more weight.
     assert!((filled.iops / 17_864.0 - 1.0).abs() < 0.002, "{filled:?}");
     let reads = Load { kind: CommandKind::Read, ..fill };
     let one = run(&mut drive, filled.end_ns + 1_000_000_000, &Load { depth: 1, ..reads });
@@ -73,11 +74,13 @@ fn the_compatible_drive_of_32_gib_reads_as_nvmevirts() {
     assert!((many.iops / 26_853.0 - 1.0).abs() < 0.001, "{many:?}");
     let small = Load { bytes: 4096, depth: 1, count: 8192, ..reads };
     let pages = run(&mut drive, many.end_ns, &small);
-    // Adjacent pages lie in one flash page: half of them LSB at 57,276 ns, half MSB at 69,276 ns.
+    // Adjacent pages are in one flash page: half of these are LSB at 57,276 ns, half MSB at 69,276
+    // ns.
     assert_eq!(pages.mean_ns, (57_276.0 + 69_276.0) / 2.0);
 }
 
-/// In NVMeVirt the size of blocks depends on the capacity, and so does everything about collection.
+/// In NVMeVirt, the size of blocks depends on the capacity, and therefore everything about
+/// collection.
 #[test]
 fn small_drives_age_as_large_ones_do() {
     let steady = |bytes: u64| {
@@ -104,7 +107,7 @@ fn an_aged_drive_is_idle_and_old() {
         }
         age(&mut drive, Age::Overwritten { drive_writes: 1, seed: 1 });
         assert_eq!((drive.next_event_ns(), drive.statistics().host_written_bytes), (None, 0), "{}", preset.name);
-        // As on an idle drive: no die is still busy with earlier commands.
+        // As on an idle drive, no die is busy with earlier commands.
         let mut fresh = TimingModel::build(&preset.parameters(), Capacity::Visible(drive.visible_bytes())).unwrap();
         let (read, write) = (TimedCommand::read(0, 4096), TimedCommand::write(1 << 20, 4096));
         let CompletionTime::At(target_ns) = drive.schedule(0, &read) else { panic!("reads never wait") };

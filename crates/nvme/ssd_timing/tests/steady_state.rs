@@ -1,5 +1,5 @@
 //! The example `steady_state`: the same drives give the same files, and the stored picture matches
-//! the numbers beside it.
+//! the numbers stored with it.
 #![allow(missing_docs, reason = "a test has no public documentation")]
 
 #[path = "../examples/steady_state/curves.rs"]
@@ -58,7 +58,7 @@ fn the_picture_that_is_kept_is_that_of_the_numbers_beside_it() {
     );
 }
 
-/// The information for readers who cannot see the picture or its colours.
+/// The picture has information for readers who cannot see it or its colours.
 #[test]
 fn the_picture_speaks_and_does_not_rely_on_colour() {
     let svg = picture::draw(&curves::of_csv(&small(1)).unwrap());

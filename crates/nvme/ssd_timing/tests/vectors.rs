@@ -1,5 +1,5 @@
-//! The compatible fidelity equals NVMeVirt to the nanosecond on every recorded line: see
-//! `vectors/README.md`.
+//! In the compatible fidelity, the model equals NVMeVirt to the nanosecond on every recorded line:
+//! see `vectors/README.md`.
 #![allow(missing_docs, reason = "a test has no public documentation")]
 
 use iolab_ssd_timing::study::ClosedLoop;
@@ -99,7 +99,7 @@ fn every_target_is_equal() {
     assert!(statistics.collected_lines > 1000, "the drive was aged: {statistics:?}");
 }
 
-/// The submission times are also reproduced, from the depth and from the refusals of the write
+/// The times of submission are also reproduced, from the depth and the refusals of the write
 /// buffer.
 #[test]
 fn a_closed_loop_issues_when_the_recorded_one_did() {

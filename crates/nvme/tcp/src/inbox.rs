@@ -1,4 +1,4 @@
-//! Received bytes of a socket that were not used yet, in one contiguous buffer.
+//! Received bytes of a socket that have not been used yet, in one contiguous buffer.
 
 use std::io;
 use std::net::TcpStream;
@@ -119,8 +119,8 @@ impl Inbox {
         (self.from, self.to) = (0, 0);
     }
 
-    /// Reads as many bytes as fit. An incomplete PDU moves to the front first, unless there is much
-    /// room behind it. The second value says whether the socket may have more.
+    /// Reads as many bytes as fit. An incomplete PDU is first moved to the front, unless there is
+    /// much room after it. The second value says whether the socket may have more.
     #[inline]
     pub(crate) fn fill(&mut self, socket: &TcpStream) -> io::Result<(Found, bool)> {
         if self.from > 0 && self.bytes.len() - self.to < self.bytes.len() / 2 {

@@ -5,7 +5,7 @@
 //! encodes and decodes the bytes of both; `iolab-nvme-association` contains what does not depend on
 //! TCP.
 //!
-//! Deliberately not here: TLS.
+//! TLS is not supported.
 #![forbid(unsafe_code)]
 
 mod inbox;

@@ -1,4 +1,4 @@
-//! Bytes that wait to be sent: one call sends many PDUs, and data is sent from where it is.
+//! Bytes that wait to be sent: one call sends many PDUs, and data is sent without a copy.
 
 use std::io;
 use std::net::TcpStream;
@@ -9,12 +9,12 @@ use iolab_sockets::{Parcel, PieceList};
 
 /// Capacity that a buffer keeps after everything was sent.
 pub(crate) const KEPT_BYTES: usize = 64 << 10;
-/// Shorter data is copied behind its header: referring to its memory would cost as much.
+/// Shorter data is copied after its header, because referring to its memory would cost as much.
 pub(crate) const LEAST_INSERT: usize = 1024;
-/// Zeroes that can be sent from one buffer.
+/// The number of zeroes that can be sent from one buffer.
 const ZERO_BYTES: usize = 1 << 20;
 
-/// This many zeroes, if the shared buffer has them.
+/// Returns this many zeroes, if the shared buffer has them.
 pub(crate) fn zeroes(bytes: usize) -> Option<SharedBytes> {
     static ZEROES: OnceLock<Option<SharedBytes>> = OnceLock::new();
     // Pages that are never written use no memory.
@@ -36,7 +36,7 @@ impl Outbox {
         &mut self.parcel.bytes
     }
 
-    /// Bytes that were not sent.
+    /// Bytes that were not sent yet.
     #[inline]
     pub(crate) fn unsent(&self) -> usize {
         self.parcel.unsent()

@@ -9,9 +9,9 @@
 //! Each host that connects an admin queue gets its own controller on the drive.
 //!
 //! Guarantees: whatever a host sends, it uses no more memory than [`TargetOptions`] allows, and
-//! disturbs no other host. A PDU that breaks a rule is answered with a termination request. The
-//! target closes the connections of a host that is gone, is silent for longer than its keep alive
-//! timer, or never connects a queue. Deliberately not here: TLS.
+//! does not disturb other hosts. A PDU that violates a rule is answered with a termination request.
+//! The target closes the connections of a host that is gone, is silent for longer than its keep
+//! alive timer, or never connects a queue. TLS is not supported.
 
 mod admin_role;
 mod arriving;
@@ -108,18 +108,18 @@ pub struct TargetOptions {
     /// The processors that the threads are bound to, in turn; empty leaves the choice to the
     /// kernel.
     pub cpus: Vec<usize>,
-    /// How long a poller spins for more work before it sleeps; `u64::MAX` for ever.
+    /// How long a poller spins for more work before it sleeps; `u64::MAX` means forever.
     pub spin_ns: u64,
     /// How the threads wait for sockets.
     pub sockets: SocketLoop,
-    /// Answers of at least this many bytes are sent without the kernel's copy, where io_uring is
-    /// used and the host is on another machine.
+    /// Answers of at least this many bytes are sent without the kernel's copy, if io_uring is used
+    /// and the host is on another machine.
     pub zero_copy_above: usize,
-    /// Most open connections; further ones are closed at once.
+    /// The most open connections; further ones are closed at once.
     pub most_connections: usize,
-    /// Most controllers of one host.
+    /// The most controllers of one host.
     pub most_controllers_of_host: usize,
-    /// Most bytes of data gathered at once, of all hosts.
+    /// The most bytes of data gathered at once, for all hosts together.
     pub most_gathered_bytes: usize,
     /// Faults to inject on links.
     pub faults: Vec<LinkFault>,
@@ -165,7 +165,7 @@ pub struct TcpTarget {
     sockets: SocketLoop,
 }
 
-/// How often a thread that accepts checks whether it should end, when nothing connects.
+/// How often an accepting thread checks whether it should end, if nothing connects.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl TcpTarget {
@@ -198,17 +198,17 @@ impl TcpTarget {
         self.at
     }
 
-    /// How its threads wait for sockets.
+    /// How the threads of the target wait for sockets.
     pub fn sockets(&self) -> SocketLoop {
         self.sockets
     }
 
-    /// What hosts have done, by host and connection.
+    /// Statistics of what hosts have done, by host and connection.
     pub fn statistics(&self) -> Vec<HostStatistics> {
         self.shared.tallies.statistics()
     }
 
-    /// Open connections.
+    /// The number of open connections.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Acquire)
     }
@@ -221,7 +221,7 @@ impl TcpTarget {
         let (say, said) = std::sync::mpsc::channel();
         let body = move || {
             if let Some(cpu) = cpu {
-                // Without binding the poller works as well, only on another processor.
+                // Without binding, the poller works as well, but on another processor.
                 let _ = bind(cpu);
             }
             let poller = AnyPoller::new(&shared, &own);
@@ -298,7 +298,7 @@ fn accept(listener: &TcpListener, shared: &Shared, mailboxes: &[Arc<Mailbox>], s
         match listener.accept() {
             Ok((socket, _)) => {
                 if shared.connections.load(Ordering::Acquire) >= shared.options.most_connections {
-                    // Dropping it closes it.
+                    // Dropping the socket closes it.
                     continue;
                 }
                 shared.connections.fetch_add(1, Ordering::AcqRel);
@@ -307,8 +307,8 @@ fn accept(listener: &TcpListener, shared: &Shared, mailboxes: &[Arc<Mailbox>], s
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for(listener),
-            // The connection ended before it was accepted, or no descriptor is free: try again
-            // later.
+            // The connection ended before it was accepted, or no descriptor is free. The next
+            // attempt is made later.
             Err(_) => std::thread::sleep(LOOK),
         }
     }
@@ -317,7 +317,7 @@ fn accept(listener: &TcpListener, shared: &Shared, mailboxes: &[Arc<Mailbox>], s
 fn wait_for(listener: &TcpListener) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-    // Accepting is retried whatever the result.
+    // Accepting is retried in any case.
     let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout));
 }
 

@@ -57,7 +57,7 @@ fn run(words: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// Why a block device must not vanish.
+/// The reasons why a block device must not disappear.
 fn hazards(name: &str) -> Vec<String> {
     let path = Path::new("/dev").join(name);
     iolab_guard::hazards_at(&System::live(), &path).iter().map(ToString::to_string).collect()

@@ -110,7 +110,8 @@ pub(crate) fn unmap_dma(bus_address: u64, bytes: u64) -> Vec<u32> {
     order
 }
 
-/// The request to signal one event for each vector from `start`; a vector without an event has -1.
+/// The request to signal one event for each vector from `start`; -1 stands for a vector without an
+/// event.
 pub(crate) fn set_events(start: u32, events: &[i32]) -> Vec<u32> {
     let count = events.len() as u32;
     let mut order = vec![bytes_of(5 + events.len()), SET_EVENTS, MSIX_IRQ, start, count];

@@ -28,10 +28,10 @@ pub struct Bound {
 /// Why the driver of a function was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// It cannot be inspected.
+    /// The function cannot be inspected.
     #[error(transparent)]
     Function(#[from] VfioError),
-    /// A block device on it is in use.
+    /// A block device on the function is in use.
     #[error("{address} is in use and would disappear: {}", reasons.join("; "))]
     InUse {
         /// The function.
@@ -39,7 +39,7 @@ pub enum BindError {
         /// One sentence for each use.
         reasons: Vec<String>,
     },
-    /// A process uses it. Unbinding would wait for that process to end.
+    /// A process uses the function. Unbinding would wait for that process to end.
     #[error("{address} is used by a process: end it first (find it with fuser -v {})", group.display())]
     Driven {
         /// The function.
@@ -47,21 +47,21 @@ pub enum BindError {
         /// The group's file that the process has open.
         group: PathBuf,
     },
-    /// This needs root.
+    /// The operation needs root.
     #[error("changing the driver of {address} needs root; run as root:\n{commands}")]
     NotPermitted {
         /// The function.
         address: PciAddress,
-        /// Shell commands that do it, one on each line.
+        /// Shell commands that do it, one per line.
         commands: String,
     },
-    /// `vfio-pci` is missing or does not accept it.
+    /// `vfio-pci` is missing or does not accept the function.
     #[error("{address}: vfio-pci rejected it; is the module loaded? (modprobe vfio-pci)")]
     NotTaken {
         /// The function.
         address: PciAddress,
     },
-    /// The system refused.
+    /// The system refused the operation.
     #[error("{what}: {source}")]
     System {
         /// What was tried.

@@ -1,6 +1,6 @@
 //! A container: the IOMMU domain of a group, and the memory that its devices may access.
 //!
-//! The container holds a window of mapped memory, so it stays alive and pinned.
+//! The container holds a window of each mapped memory, so that it stays alive and pinned.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -113,7 +113,8 @@ impl DmaMapper for Container {
 
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, MapError> {
         let bytes = bytes.max(1).next_multiple_of(self.facts.page_bytes as usize);
-        // Shared, so that the device and a process forked later still use the same memory.
+        // The memory is shared, so that the device and a process forked later still use the same
+        // memory.
         let memory = SharedBytes::memfd("iolab-dma", bytes)
             .map_err(|source| MapError::System { what: format!("{bytes} bytes of memory for a device"), source })?;
         let address = self.map(&memory)?;
@@ -131,7 +132,7 @@ fn iommu_refused(source: io::Error) -> VfioError {
     VfioError::System { what: what.to_owned(), source }
 }
 
-/// Calls twice: the first answer contains the full length.
+/// Calls twice, because the first answer only contains the full length.
 fn iommu_facts(container: &File) -> Result<IommuFacts, VfioError> {
     let mut words = abi::IOMMU_INFO_WORDS;
     for _ in 0..2 {

@@ -27,7 +27,8 @@ pub struct VfioDevice {
     config: ConfigSpace,
     interrupts: Interrupts,
     can_reset: bool,
-    // Dropped in this order: the device is closed before the objects that its DMA uses.
+    // The fields are dropped in this order: the device is closed before the objects that its DMA
+    // uses.
     device: Arc<OwnedFd>,
     container: Container,
     _group: Group,
@@ -97,7 +98,7 @@ impl PciFunction for VfioDevice {
         self.registers.write_u32(offset, value);
     }
 
-    /// Up to the end of the mappable part: the MSI-X table may follow it in the same BAR.
+    /// The window ends with the mappable part: the MSI-X table may follow it in the same BAR.
     fn mapped_registers(&self, offset: u32) -> Option<SharedBytes> {
         self.registers.window(offset, 4)
     }

@@ -8,10 +8,10 @@ use crate::PciAddress;
 /// Why a device could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum VfioError {
-    /// No such function.
+    /// There is no such function.
     #[error("there is no PCI function {0} (lspci -D lists them)")]
     NotFound(PciAddress),
-    /// It is bound to another driver.
+    /// The function is bound to another driver.
     #[error("{address} belongs to {}: bind it to vfio-pci first", driver.as_deref().map_or("no driver".to_owned(), |name| format!("the driver {name}")))]
     NotBound {
         /// The function.
@@ -19,7 +19,7 @@ pub enum VfioError {
         /// The driver.
         driver: Option<String>,
     },
-    /// It has no IOMMU.
+    /// The function has no IOMMU.
     #[error(
         "{0} is not behind an IOMMU, so it could write anywhere in memory: enable VT-d or AMD-Vi in the firmware, \
         and boot with intel_iommu=on if the kernel needs it"
@@ -53,7 +53,7 @@ pub enum VfioError {
     /// The kernel or the device lacks a required feature.
     #[error("{0}")]
     Unsupported(String),
-    /// The system refused.
+    /// The system refused the request.
     #[error("{what}: {source}")]
     System {
         /// What was tried, and what a user can do.

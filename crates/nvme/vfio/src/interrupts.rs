@@ -1,8 +1,8 @@
 //! MSI-X vectors as eventfds.
 //!
-//! Kernels before 6.5 allocate a function's vectors only once, when the first one is enabled. All
-//! vectors that may ever be needed are therefore allocated then, without events, and each gets its
-//! event when it is requested. No signal of the device is lost.
+//! Kernels before 6.5 allocate a function's vectors only once, when the first one is enabled.
+//! Therefore all vectors that may ever be needed are allocated then, without events, and each gets
+//! its event when it is requested. No signal of the device is lost.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ use iolab_pci_device::{Interrupt, PciError};
 use crate::abi::{self, DEVICE_SET_IRQS};
 use crate::system_call;
 
-/// More than the queues of a controller here. Some functions have thousands of vectors.
+/// More vectors than a controller has queues here. Some functions have thousands of vectors.
 const MOST_VECTORS: u16 = 256;
 /// A vector without an event.
 const NO_EVENT: i32 = -1;

@@ -14,7 +14,7 @@
 //!   container (IOMMU mappings) ◀── group (what the IOMMU can tell apart) ◀── device (BARs, config space, interrupts)
 //! ```
 //!
-//! Unsafe island: the kernel's interface is `ioctl(2)`. Not here: VFIO's newer device files
+//! Unsafe island: the kernel's interface is `ioctl(2)`. Not included: VFIO's newer device files
 //! (`iommufd`), devices without an IOMMU, hot-plug, and everything specific to NVMe.
 #![allow(unsafe_code, reason = "island: ioctl")]
 

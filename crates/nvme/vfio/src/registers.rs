@@ -1,7 +1,7 @@
 //! The registers of a BAR: mapped where the kernel allows it, accessed by calls elsewhere.
 //!
-//! A BAR that also holds the MSI-X table may be mapped only around it; the kernel then lists the
-//! parts (`VFIO_REGION_INFO_CAP_SPARSE_MMAP`).
+//! If a BAR also holds the MSI-X table, only the rest may be mapped. The kernel then lists the
+//! mappable parts (`VFIO_REGION_INFO_CAP_SPARSE_MMAP`).
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,7 +22,7 @@ const PAGE: u64 = 4096;
 pub(crate) struct Region {
     pub(crate) start: u64,
     pub(crate) bytes: u64,
-    /// Offset in the region and bytes.
+    /// Offset in the region, and length in bytes.
     pub(crate) mappable: Vec<(u64, u64)>,
 }
 

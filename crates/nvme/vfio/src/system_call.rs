@@ -1,6 +1,6 @@
 //! The `ioctl(2)` calls of VFIO, and the only unsafe code of this crate.
 //!
-//! They are unsafe because the kernel reads and writes the memory that the argument points to.
+//! The calls are unsafe because the kernel reads and writes the memory that the argument points to.
 
 use std::ffi::CStr;
 use std::io;
@@ -28,7 +28,8 @@ pub(crate) fn with_words(file: impl AsFd, request: u32, words: &mut [u32]) -> io
     if words.first() != Some(&bytes_of(words.len())) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: `words` is as long as it says in its first word, and exclusive while the call lasts.
+    // SAFETY: `words` is as long as its first word says, and is borrowed exclusively during the
+    // call.
     checked(unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::Ioctl::from(request), words.as_mut_ptr()) })
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn device_of_group(group: impl AsFd, name: &CStr) -> io::Result<Owned
     let request = libc::Ioctl::from(GROUP_GET_DEVICE_FD);
     // SAFETY: the argument is a C string, which the kernel reads.
     let device = checked(unsafe { libc::ioctl(group.as_fd().as_raw_fd(), request, name.as_ptr()) })?;
-    // SAFETY: a descriptor that the kernel has just made for this process, owned by nobody else.
+    // SAFETY: the kernel has just made this descriptor for this process, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(device) })
 }
 

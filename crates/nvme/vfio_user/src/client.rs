@@ -27,7 +27,7 @@ pub struct VfioUser {
     channel: Mutex<Channel>,
     /// Bytes of BAR 0.
     bar_bytes: u64,
-    /// The mapped part of BAR 0: its offset in the BAR, and the memory.
+    /// The mapped parts of BAR 0: the offset of each in the BAR, and its memory.
     areas: Vec<(u64, SharedBytes)>,
     vectors: u16,
     /// Chooses bus addresses, and keeps mapped memory alive.
@@ -43,7 +43,7 @@ impl VfioUser {
         VfioUser::over(socket, addresses)
     }
 
-    /// Like `connect`, on a connected socket that does not block.
+    /// Does the same as `connect`, on a connected socket that does not block.
     pub(crate) fn over(socket: OwnedFd, addresses: DmaTable) -> Result<VfioUser, VfioUserError> {
         let mut channel = Channel::new(socket, addresses.clone());
         channel.agree()?;
@@ -108,8 +108,8 @@ fn connect(path: &Path) -> io::Result<OwnedFd> {
 }
 
 impl PciFunction for VfioUser {
-    /// All ones if the server has closed or was killed. The socket reports that at once; the memory
-    /// would not.
+    /// Returns all ones if the server has closed or was killed. The socket reports that at once;
+    /// the memory would not.
     fn read_u32(&self, offset: u32) -> u32 {
         if let Some((memory, within)) = self.mapped(offset) {
             let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +132,7 @@ impl PciFunction for VfioUser {
             memory.store_u32(within, value, Ordering::Release);
         } else if self.is_register(offset) {
             let access = RegionAccess { offset: offset.into(), region: 0, count: 4 };
-            // The next read notices a server that is gone.
+            // If the server is gone, the next read notices it.
             let _ = self.ask(MessageCommand::RegionWrite, "a register", &access.encode(&value.to_le_bytes()), &[]);
         }
     }

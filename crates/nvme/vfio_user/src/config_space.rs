@@ -7,12 +7,12 @@
 //! 100h no extended capabilities
 //! ```
 //!
-//! Writes by a client are stored in writable bits and have no further effect: clients manage
-//! interrupts and power with separate messages.
+//! Writes of a client are stored in the writable bits and have no further effect, because clients
+//! manage interrupts and power with separate messages.
 
 /// Bytes of the space.
 pub(crate) const CONFIG_BYTES: usize = 4096;
-/// Bytes of BAR 0. Its low bits, which are reserved, cannot express a smaller size.
+/// Bytes of BAR 0. The reserved low bits cannot express a smaller size.
 pub(crate) const BAR0_BYTES: u64 = 0x4000;
 /// The region of BAR 4.
 pub(crate) const TABLE_REGION: u32 = 4;
@@ -55,7 +55,7 @@ impl ConfigSpace {
         space.set(0x00, &VENDOR.to_le_bytes(), &[]);
         space.set(0x02, &DEVICE.to_le_bytes(), &[]);
         space.set(COMMAND, &[], &0x0407u16.to_le_bytes());
-        // Status: there is a list of capabilities.
+        // The status register says that there is a list of capabilities.
         space.set(0x06, &0x0010u16.to_le_bytes(), &[]);
         space.set(0x08, &[1, 0x02, 0x08, 0x01], &[]);
         let bar = |bytes: u64, flags: u64| (flags, !(bytes - 1));
@@ -102,13 +102,13 @@ impl ConfigSpace {
         *self = ConfigSpace::new(self.vectors);
     }
 
-    /// Reads; the caller has checked that the range lies in the space.
+    /// Reads bytes. The caller has checked that the range is within the space.
     pub(crate) fn read(&self, offset: usize, to: &mut [u8]) {
         to.copy_from_slice(&self.bytes[offset..offset + to.len()]);
     }
 
     /// Writes the writable bits; returns whether the write requests a reset of the function. The
-    /// caller has checked that the range lies in the space.
+    /// caller has checked that the range is within the space.
     pub(crate) fn write(&mut self, offset: usize, from: &[u8]) -> bool {
         for (at, value) in (offset..).zip(from) {
             let mask = self.writable[at];

@@ -1,7 +1,7 @@
 //! Memory of a client that cannot be mapped: every access is a message to the client.
 //!
-//! The thread of the device waits for the answer, which the thread of the connection passes on. A
-//! client that does not answer in time is not asked again.
+//! The device's thread waits for the answer, which the connection's thread passes on. A client that
+//! does not answer in time is not asked again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,16 +28,16 @@ pub(crate) struct Distant {
 
 #[derive(Debug)]
 struct State {
-    /// Address, bytes, and whether it may be written.
+    /// Address, length in bytes, and whether the memory may be written.
     regions: Vec<(u64, u64, bool)>,
     /// Most bytes of a transfer that the client accepts.
     most_bytes: usize,
-    /// The pending requests, with the answers that have arrived.
+    /// The pending requests, and the answers that have arrived.
     waiting: HashMap<u16, Option<Answer>>,
     next_id: u16,
     /// Whether requests to the client are allowed.
     is_open: bool,
-    /// Whether they are forbidden for good.
+    /// Whether they are forbidden permanently.
     is_lost: bool,
 }
 
@@ -67,7 +67,7 @@ impl Distant {
         self.lock().most_bytes = usize::try_from(most_bytes).unwrap_or(usize::MAX).clamp(1, MOST_DATA_BYTES);
     }
 
-    /// Adds memory of the client. The caller has checked that it overlaps with none.
+    /// Adds memory of the client. The caller has checked that it does not overlap other memory.
     pub(crate) fn add(&self, address: u64, bytes: u64, is_writable: bool) {
         self.lock().regions.push((address, bytes, is_writable));
     }
@@ -122,13 +122,13 @@ impl Distant {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let answer = state.waiting.remove(&id).flatten();
-        // Half a message may have been sent, or an answer may still arrive that no thread waits
-        // for.
+        // A part of a message may have been sent, or an answer may still arrive that no thread
+        // waits for.
         state.is_lost |= answer.is_none() && state.is_open;
         answer?.ok()
     }
 
-    /// Calls `one` for each part of an access that fits into one transfer.
+    /// Calls `one` for each part of an access; a part fits into one transfer.
     fn each(
         &self,
         fault: DmaFault,
@@ -253,7 +253,7 @@ mod tests {
             let header = asked.header.failure(5);
             distant.deliver(Incoming { header, payload: Vec::new(), descriptors: Vec::new() });
             assert!(device.join().unwrap().is_err());
-            // An answer that does not match the request.
+            // The answer does not match the request.
             let device = scope.spawn(|| distant.write(0x20, b"x"));
             let asked = next(&far, &mut inbox);
             let payload = DmaAccess { address: 0x21, count: 1 }.encode(&[]);

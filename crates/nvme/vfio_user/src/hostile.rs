@@ -23,15 +23,15 @@ const MEMORY_BYTES: usize = 0x4000;
 
 /// Seed inputs for [`survive`].
 pub const SEEDS: &[&[u8]] = &[
-    // To a server: command, descriptors, length and payload of a version, of a mapping, of
-    // eventfds, of a write to the configuration space and of several writes.
+    // For the server: command, descriptors, length and payload, of a version, a mapping, eventfds,
+    // a write to the configuration space and several writes.
     b"\x00\x01\x00\x04\x00\x00\x01\x00\x02\x09\x20\x20\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\
       \x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00\x00\x00\x00\x00",
     b"\x00\x01\x00\x04\x00\x00\x01\x00\x08\x01\x14\x14\x00\x00\x00\x24\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\
       \x00\x01\x00\x00\x00\x09\x00\x10\x08\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x04\x00\x00\x00",
     b"\x00\x01\x00\x13\x00\x00\x01\x00{\"capabilities\":{}}\x0f\x00\x20\x01\x00\x00\x00\x00\x00\x00\x00\x04\
       \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00\x0d\x00\x00",
-    // From a server: lengths and payloads of the answers to the first questions.
+    // For the client: lengths and payloads of the answers to the first questions.
     b"\x01\x04\x00\x00\x01\x00\x10\x10\x00\x00\x00\x03\x00\x00\x00\x09\x00\x00\x00\x05\x00\x00\x00\x20\x20\x00\
       \x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\
       \x00\x00\x00\x00\x10\x10\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x41\x00\x00\x00",
@@ -75,7 +75,7 @@ impl Function for Toy {
     fn settle(&self) {}
 }
 
-/// The first byte selects the end to test; the rest is what the other end sends.
+/// Tests one end. The first byte selects the end; the rest is what the other end sends.
 pub fn survive(input: &[u8]) {
     match input.split_first() {
         Some((0, commands)) => clients(commands),
@@ -108,8 +108,8 @@ fn clients(mut input: &[u8]) {
     }
 }
 
-/// Sends a whole stream of bytes as a server, which contains answers to the client's first
-/// requests, and then disconnects.
+/// Sends a stream of bytes as a server, which contains answers to the client's first requests, and
+/// then disconnects.
 fn servers(input: &[u8]) {
     let Ok((near, mut far)) = UnixStream::pair() else { return };
     if near.set_nonblocking(true).is_err() {
@@ -143,7 +143,7 @@ fn servers(input: &[u8]) {
             let _ = device.mapped_registers(offset);
         }
     }
-    // Framed as messages, whatever they contain.
+    // The same bytes also go to the code that frames messages, whatever they contain.
     let Ok((near, mut far)) = UnixStream::pair() else { return };
     let (wire, mut inbox) = (Wire::new(near.into()), Inbox::default());
     if far.write_all(&input[..input.len().min(64 << 10)]).is_err() {

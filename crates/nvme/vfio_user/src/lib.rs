@@ -17,7 +17,7 @@
 //! resources of a client are limited ([`MOST_MAPPINGS`] and others). Memory is mapped only if its
 //! owner cannot truncate it; other memory is accessed by messages. Every wait has a time limit.
 //!
-//! Deliberately not here: migration, ioregionfds and twin sockets, which clients do not need.
+//! Migration, ioregionfds and twin sockets are not supported, because clients do not need them.
 #![forbid(unsafe_code)]
 
 mod client;

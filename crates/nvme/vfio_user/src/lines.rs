@@ -2,9 +2,8 @@
 //!
 //! A controller signals vectors of one table. The kinds that the client has connected decide which
 //! eventfds are in it: MSI-X before MSI before INTx, which all vectors share. INTx is signalled
-//! with every completion instead of being held until the host acknowledges it: a client treats
-//! eventfds as edges.
-//! eventfds as edges.
+//! with every completion instead of being held until the host acknowledges it, because a client
+//! treats eventfds as edges.
 
 use std::os::fd::OwnedFd;
 

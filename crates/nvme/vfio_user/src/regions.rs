@@ -76,7 +76,7 @@ impl Regions {
         Ok((info, file))
     }
 
-    /// Checks that an access lies in its region; returns its offset.
+    /// Checks that an access is within its region; returns its offset.
     fn place(access: &RegionAccess) -> Result<usize, Errno> {
         let end = access.offset.checked_add(u64::from(access.count)).ok_or(Errno::INVAL)?;
         if access.count == 0 || end > size(access.region) {
@@ -96,7 +96,7 @@ impl Regions {
         Ok(data)
     }
 
-    /// Each register is read once, even if only some of its bytes are requested.
+    /// Reads registers. Each is read once, even if only some of its bytes are requested.
     fn read_registers(&self, offset: usize, data: &mut [u8]) {
         let mut word = (usize::MAX, [0; 4]);
         for (at, byte) in (offset..).zip(data) {
@@ -131,7 +131,7 @@ impl Regions {
                 }
             }
             TABLE_REGION => {
-                // Pending bits are read only.
+                // Pending bits are read-only.
                 let end = (offset + data.len()).min(PENDING_OFFSET);
                 if offset < end {
                     self.table[offset..end].copy_from_slice(&data[..end - offset]);

@@ -4,7 +4,6 @@
 //! or a memory access by messages, and the resources of a client are limited
 //! ([`crate::MOST_MAPPINGS`], [`crate::MOST_MAPPED_BYTES`]). As the protocol defines, every process
 //! that may write to the socket's file may connect (unix(7)).
-//! write to the socket's file (unix(7)), as the protocol has it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,7 +23,7 @@ use crate::protocol::MessageCommand;
 use crate::session::{Answer, Events, Session};
 use crate::wire::{self, Inbox, Incoming, LOOK_MS, Wire};
 
-/// Connections that a server has at a time.
+/// The most connections that a server has at a time.
 pub const MOST_CLIENTS: usize = 64;
 
 /// Polls after which a client that does not read its answers is disconnected: a few seconds.
@@ -80,7 +79,7 @@ impl VfioUserServer {
 impl Drop for VfioUserServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // If the socket was already removed, that is fine. A thread that panicked has reported it.
+        // The socket may already have been removed. A thread that panicked has already reported it.
         let _ = std::fs::remove_file(&self.path);
         if let Some(accepting) = self.accepting.take() {
             let _ = accepting.join();
@@ -104,7 +103,7 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
             continue;
         }
         let Ok(socket) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else {
-            // Most likely no descriptor is free. The client waits until one is.
+            // Most likely no descriptor is free. The client waits until there is one.
             std::thread::sleep(Duration::from_millis(LOOK_MS));
             continue;
         };
@@ -116,7 +115,7 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
         let (functions, stop, events) = (Arc::clone(functions), Arc::clone(stop), Events::default());
         let own = Arc::clone(&events);
         let thread = std::thread::Builder::new().name("vfio-user-client".into());
-        // If no thread can be started, the socket is closed too.
+        // If no thread can be started, the socket is also closed.
         if let Ok(thread) = thread.spawn(move || serve(socket, functions.as_ref(), own, &stop)) {
             clients.push(Client { thread, events });
         }
@@ -127,7 +126,8 @@ fn accept_all(listener: &OwnedFd, functions: &Arc<dyn Functions>, stop: &Arc<Ato
     }
 }
 
-/// Empties eventfds that clients have filled: signalling them would block until they are read.
+/// Empties eventfds that clients have filled, because signalling them would block until they are
+/// read.
 fn relieve(clients: &[Client]) {
     for client in clients {
         client.events.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Interrupt::relieve);
@@ -169,7 +169,7 @@ fn answer(session: &mut Session<'_>, wire: &Wire, incoming: Incoming, stop: &Ato
     }
     let command = MessageCommand::of(header.command);
     let answer = session.handle(command, &incoming.payload, incoming.descriptors);
-    // Without a common version no communication is possible.
+    // Without a common version, no communication is possible.
     let goes_on_after = command != Some(MessageCommand::Version) || answer.is_ok();
     if header.wants_no_reply() {
         return goes_on_after;

@@ -1,4 +1,4 @@
-//! One client: executes and answers its requests.
+//! One client: its requests are executed and answered here.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,7 +19,7 @@ use crate::regions::{Regions, Written};
 use crate::wire::{Incoming, MOST_DATA_BYTES, MOST_DESCRIPTORS, Wire};
 
 /// Mappings that a client may have at a time: many times those of a virtual machine. All clients
-/// together stay below what the kernel lets a process have (`vm.max_map_count`).
+/// together stay below the kernel's limit for a process (`vm.max_map_count`).
 pub const MOST_MAPPINGS: usize = 512;
 
 /// Bytes that a client may have mapped at a time. They are address space, not memory.
@@ -34,12 +34,12 @@ pub(crate) struct Session<'a> {
     memory: DmaTable,
     /// The mappings, by address.
     mapped: BTreeMap<u64, Mapping>,
-    /// Set after the versions were negotiated.
+    /// Set after the versions have been negotiated.
     device: Option<Device>,
     events: Events,
 }
 
-/// The eventfds of a client, for the thread that keeps signalling from blocking.
+/// The eventfds of a client, for the thread that prevents signalling from blocking.
 pub(crate) type Events = Arc<Mutex<Vec<Interrupt>>>;
 
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
         Session { functions, distant, memory, mapped: BTreeMap::new(), device: None, events }
     }
 
-    /// Passes on the answer to one of our commands.
+    /// Passes on the answer to a command of this server.
     pub(crate) fn deliver(&self, incoming: Incoming) {
         self.distant.deliver(incoming);
     }
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The first message: version and capabilities. The client gets its function.
+    /// Handles the first message: version and capabilities. The client gets its function.
     fn agree(&mut self, payload: &[u8]) -> Result<Answer, Errno> {
         let asked = VersionMessage::decode(payload).ok_or(Errno::INVAL)?;
         if asked.major != MAJOR || self.device.is_some() {

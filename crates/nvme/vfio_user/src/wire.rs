@@ -21,9 +21,9 @@ use crate::protocol::{HEADER_BYTES, MessageHeader};
 
 /// Descriptors of a message: the maximum that QEMU accepts.
 pub(crate) const MOST_DESCRIPTORS: usize = 16;
-/// Bytes of a transfer.
+/// The most bytes of a transfer.
 pub(crate) const MOST_DATA_BYTES: usize = 1 << 20;
-/// Bytes of a message: a transfer, its description, and some reserve.
+/// The most bytes of a message: a transfer, its description, and some reserve.
 const MOST_MESSAGE_BYTES: usize = MOST_DATA_BYTES + 4096;
 /// Bytes received at a time.
 const PART_BYTES: usize = 64 << 10;
@@ -48,13 +48,13 @@ pub(crate) struct Incoming {
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// A new socket of the right kind.
+/// Creates a socket of the right kind.
 pub(crate) fn open() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
 }
 
-/// Whether one of the events has occurred within one poll.
+/// Waits for at most one poll; returns whether one of the events has occurred.
 pub(crate) fn is_ready(socket: impl AsFd, events: PollFlags) -> bool {
     poll(&mut [PollFd::new(&socket, events)], Some(&LOOK)).is_ok_and(|count| count > 0)
 }
@@ -64,7 +64,7 @@ impl Wire {
         Wire { socket, sending: Mutex::new(()) }
     }
 
-    /// Whether a message, or the end, has arrived within one poll.
+    /// Waits for at most one poll; returns whether a message, or the end, has arrived.
     pub(crate) fn has_news(&self) -> bool {
         is_ready(&self.socket, PollFlags::IN)
     }
@@ -77,7 +77,7 @@ impl Wire {
         found && watched[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
     }
 
-    /// Sends a message. If the other end does not receive, retries after every poll as long as
+    /// Sends a message. If the other end does not receive, retries after every poll for as long as
     /// `goes_on` returns true.
     pub(crate) fn send(
         &self,
@@ -223,7 +223,7 @@ mod tests {
             near.send_some(&message, &[]).unwrap();
             assert_eq!(Inbox::default().take(&far).unwrap_err().kind(), io::ErrorKind::InvalidData);
         }
-        // A message that only claims to be long.
+        // The message only claims to be long.
         let (near, far) = pair();
         near.send(&MessageHeader::command(1, MessageCommand::Reset, MOST_DATA_BYTES), &[], &[], || true).unwrap();
         let mut inbox = Inbox::default();

@@ -1,10 +1,10 @@
-//! How precisely commands complete at their time on a real clock: the difference between actual and
-//! target time.
+//! Measures how precisely commands complete on a real clock: the difference between the actual and
+//! the target time.
 //!
 //! `completion_precision [EXTRA [COMMANDS]]`, for example `completion_precision 50us 100000`: each
-//! read takes that long, and the thread polls the device meanwhile, like the thread of a
-//! dispatcher. The actual time is when the host first finds the completion in its queue, so the
-//! figure includes one poll of the device and one check by the host.
+//! read takes that long. Meanwhile the thread polls the device, as the thread of a dispatcher does.
+//! The actual time is when the host first finds the completion in its queue, so the figure includes
+//! one poll of the device and one check by the host.
 #![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
 
 mod by_hand;

@@ -2,8 +2,8 @@
 //!
 //! Guarantees: an optional command that Identify does not announce is an invalid opcode. Every
 //! reserved or unsupported value that would change the meaning of a command is an invalid field.
-//! Deliberately not here: the admin queue, and what a front does itself: creating and deleting I/O
-//! queues, and aborting commands in them.
+//! This module does not handle the admin queue, nor what a front does itself: creating and deleting
+//! I/O queues, and aborting commands in them.
 
 mod events;
 mod features;
@@ -27,14 +27,14 @@ use features::Features;
 /// How an admin command was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdminReply {
-    /// It is done, with this dword 0.
+    /// It is done; this is dword 0 of the answer.
     Now(u32),
     /// It will be answered when there is an event ([`AdminExecutor::take_event`]).
     Later,
 }
 
-/// Abort commands that may be outstanding, less one, for Identify. None is ever outstanding: each
-/// is executed at once.
+/// The number of Abort commands that may be outstanding, less one, for Identify. None is ever
+/// outstanding, because each is executed at once.
 const ABORT_LIMIT: u8 = 3;
 
 /// Properties of a front that admin commands report to the host or depend on.
@@ -44,14 +44,14 @@ pub struct FrontFeatures {
     pub queue_pairs: u16,
     /// Interrupt vectors.
     pub vectors: u16,
-    /// Whether queues lie in the host's memory: admin commands create and delete them, and shadow
-    /// doorbells are possible.
+    /// Whether queues are in the host's memory: then admin commands create and delete them, and
+    /// shadow doorbells are possible.
     pub has_memory_queues: bool,
     /// How data may be described by SGLs.
     pub sgl: SglSupport,
 }
 
-/// Executes the admin commands of one controller, and keeps the state they set: features, and
+/// Executes the admin commands of one controller, and keeps the state that they set: features, and
 /// requests for events.
 #[derive(Debug)]
 pub struct AdminExecutor {
@@ -96,7 +96,7 @@ impl AdminCommand<'_> {
 }
 
 impl AdminExecutor {
-    /// An executor for a controller of `subsystem` behind a front.
+    /// Creates an executor for a controller of `subsystem` behind a front.
     pub fn new(subsystem: Arc<Subsystem>, record: Arc<ControllerRecord>, front: FrontFeatures) -> AdminExecutor {
         AdminExecutor {
             subsystem,
@@ -110,7 +110,7 @@ impl AdminExecutor {
         }
     }
 
-    /// Resets everything the host has set, like a reset of the controller.
+    /// Resets everything that the host has set, as a reset of the controller does.
     pub fn reset(&mut self) {
         self.features = Features::new(self.front.queue_pairs);
         self.events = Events::default();
@@ -134,7 +134,7 @@ impl AdminExecutor {
         self.has_io_queues = has_io_queues;
     }
 
-    /// I/O queue pairs that the host may create.
+    /// The number of I/O queue pairs that the host may create.
     pub fn queue_pairs(&self) -> u16 {
         self.front.queue_pairs
     }
@@ -146,8 +146,9 @@ impl AdminExecutor {
 
     /// Executes a command, and restarts the keep alive timer.
     ///
-    /// # Errors The status with which the command is answered. Commands of the front itself are
-    /// invalid opcodes here.
+    /// # Errors
+    /// The status with which the command is answered. Commands of the front itself are invalid
+    /// opcodes here.
     pub fn execute(&mut self, entry: &SubmissionEntry, data: &mut dyn DataWindow) -> Result<AdminReply, CommandError> {
         self.note_alive();
         if entry.cdw0().fuse() != 0 {

@@ -1,12 +1,12 @@
-//! A front without a bus, for tests: capsules in memory. Commands and answers carry their data with
-//! them, like messages of NVMe over Fabrics.
+//! A front without a bus, for tests: capsules in memory. Commands and answers contain their data,
+//! like messages of NVMe over Fabrics.
 //!
 //! ```text
 //! (entry, data) ─▶ Capsules ─▶ AdminExecutor, IoExecutor ─▶ when its time has come ─▶ (completion, data)
 //! ```
 //!
 //! It shows what a front has to do: move data, delay answers until their time, and apply the faults
-//! planned for commands. Deliberately not here: flow control, authentication, and anything that a
+//! planned for commands. It has no flow control, no authentication, and nothing else that a
 //! transport between processes would need.
 
 use std::collections::VecDeque;
@@ -46,7 +46,7 @@ impl DataWindow for CapsuleData {
     fn locate(&mut self, _: &SubmissionEntry, direction: DataDirection, bytes: usize) -> Result<(), CommandError> {
         match direction {
             DataDirection::ToHost => (self.bytes, self.is_answer) = (vec![0; bytes], true),
-            // A capsule that is too short (Base, section 4.4.1).
+            // The capsule is too short (Base, section 4.4.1).
             DataDirection::FromHost if self.bytes.len() < bytes => {
                 return Err(CommandError::permanent(Status::DATA_SGL_LENGTH_INVALID));
             }
@@ -119,7 +119,7 @@ pub struct Capsules {
     io: IoExecutor<CapsuleData>,
     configuration: ControllerConfiguration,
     is_fatal: bool,
-    /// Commands that have not been executed.
+    /// Commands that have not been executed yet.
     waiting: VecDeque<Command>,
     /// Answers, and when they are due.
     answers: Vec<(u64, Response)>,
@@ -281,7 +281,8 @@ fn execute_admin(
     data: &mut CapsuleData,
 ) -> Result<Option<u64>, CommandError> {
     match AdminOpcode(entry.opc()) {
-        // Commands being executed cannot be aborted here; bit 0 says so (Base, section 5.1).
+        // Commands that are being executed cannot be aborted here; bit 0 says so (Base, section
+        // 5.1).
         AdminOpcode::ABORT => Ok(Some(1)),
         AdminOpcode::SET_FEATURES if Feature(entry.cdw(10) as u8) == Feature::INTERRUPT_COALESCING => {
             Err(CommandError::permanent(Status::INVALID_FIELD))

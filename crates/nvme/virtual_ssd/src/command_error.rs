@@ -12,9 +12,9 @@ const NO_LOCATION: u16 = 0xffff;
 /// The error of a failed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandError {
-    /// With DNR where the same command would fail again.
+    /// The status; it includes DNR if the same command would fail again.
     pub status: Status,
-    /// Where in the command the error is.
+    /// The location of the error in the command.
     pub location: u16,
     /// The first block with the error.
     pub lba: u64,
@@ -26,7 +26,7 @@ impl CommandError {
         CommandError { status: status.with_dnr(true), location: NO_LOCATION, lba: 0 }
     }
 
-    /// An error that may not occur again when the command is retried.
+    /// An error that may not occur again if the command is retried.
     pub const fn transient(status: Status) -> CommandError {
         CommandError { status, location: NO_LOCATION, lba: 0 }
     }

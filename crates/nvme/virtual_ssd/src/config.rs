@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Guarantees: every word is either accepted, or refused with its key, the reason and a suggestion.
-//! An accepted configuration can be built, as far as that can be known without system calls.
-//! Deliberately not here: opening anything.
+//! An accepted configuration can be built, as far as that can be known without system calls. This
+//! module opens nothing.
 
 mod age;
 mod describe;
@@ -35,9 +35,9 @@ pub struct ZoneLayout {
     pub zone_bytes: u64,
     /// Bytes of a zone that can be written, at most its size.
     pub capacity_bytes: u64,
-    /// Most zones open at a time; 0 for no limit.
+    /// The most zones that may be open at a time; 0 for no limit.
     pub max_open: u32,
-    /// Most zones open or closed at a time; 0 for no limit.
+    /// The most zones that may be open or closed at a time; 0 for no limit.
     pub max_active: u32,
 }
 
@@ -52,7 +52,7 @@ pub struct Config {
     pub lba_bytes: u64,
     /// Where the blocks are stored.
     pub media: MediaKind,
-    /// Data written to a file is lost with the process unless it is flushed.
+    /// Whether data written to a file is lost with the process unless it is flushed.
     pub lossy: bool,
     /// The kind of pages of memory for blocks.
     pub memory: MemoryPages,
@@ -62,15 +62,15 @@ pub struct Config {
     pub timing: Parameters,
     /// The age of the flash.
     pub age: Age,
-    /// Most bytes that one command moves, a power of two of 4 KiB or more; 0 for no limit.
+    /// The most bytes that one command transfers, a power of two of at least 4 KiB; 0 for no limit.
     pub most_bytes: u64,
-    /// Most I/O queue pairs.
+    /// The most I/O queue pairs.
     pub queue_pairs: u16,
-    /// Most entries of a queue.
+    /// The most entries of a queue.
     pub queue_entries: u32,
     /// The access state of the namespaces, if it is reported.
     pub access: Option<AnaState>,
-    /// The faults and when they occur.
+    /// The planned faults.
     pub faults: Vec<Fault>,
     /// Seed of the identifiers, and of the places that ageing overwrites.
     pub seed: u64,

@@ -25,7 +25,7 @@ pub enum Notice {
     InvalidDoorbellValue,
     /// A doorbell was written that belongs to no queue.
     InvalidDoorbellRegister,
-    /// Identify of a namespace now returns something else.
+    /// The result of Identify for a namespace has changed.
     NamespaceChanged {
         /// Its identifier.
         namespace: u32,
@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// One per controller.
+/// The record of one controller.
 #[derive(Debug)]
 pub struct ControllerRecord {
     id: u16,
@@ -148,7 +148,7 @@ impl ErrorLog {
     }
 }
 
-/// The status field as the log has it: bits 15:1.
+/// The status field in the form of the log: bits 15:1.
 const fn logged(status: Status) -> u16 {
     status.0 << 1
 }

@@ -43,7 +43,8 @@ impl From<Unreachable> for CommandError {
 pub trait DataWindow {
     /// Finds the `bytes` of data that a command moves. The window covers them until the next call.
     ///
-    /// # Errors The command's description of its data breaks a rule, or describes fewer bytes.
+    /// # Errors
+    /// The command's description of its data breaks a rule, or describes fewer bytes.
     fn locate(&mut self, command: &SubmissionEntry, direction: DataDirection, bytes: usize)
     -> Result<(), CommandError>;
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Guarantees: the same commands in the same order get the same faults. Without faults, the cost is
-//! one comparison per command. Deliberately not here: how a fault is carried out.
+//! one comparison per command. This module does not carry out faults.
 
 mod parse;
 mod state;
@@ -45,7 +45,7 @@ pub enum FaultKind {
     NoAccess(AnaState),
 }
 
-/// Which commands a fault applies to, by their data.
+/// The commands that a fault applies to, by the direction of their data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultOperation {
     /// Whatever the command does.
@@ -56,11 +56,11 @@ pub enum FaultOperation {
     Write,
 }
 
-/// Blocks on one of several units over which the bytes of a namespace are striped, like the LUNs of
-/// a drive.
+/// Blocks on one of several units over which the bytes of a namespace are striped, such as the LUNs
+/// of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripe {
-    /// Which unit.
+    /// The unit.
     pub unit: u64,
     /// The number of units.
     pub units: u64,
@@ -68,12 +68,12 @@ pub struct Stripe {
     pub bytes: u64,
 }
 
-/// One fault: its kind, which commands it hits, and how often.
+/// One fault: its kind, the commands that it hits, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// What goes wrong.
     pub kind: FaultKind,
-    /// Which direction.
+    /// The direction of the commands.
     pub operation: FaultOperation,
     /// Only commands with this opcode.
     pub opcode: Option<u8>,
@@ -85,9 +85,9 @@ pub struct Fault {
     pub blocks: Option<(u64, u64)>,
     /// Only commands that access this unit.
     pub stripe: Option<Stripe>,
-    /// Commands that are spared before the first one is hit.
+    /// How many commands are spared before the first one is hit.
     pub after: u64,
-    /// Commands that are hit, `u64::MAX` for all.
+    /// How many commands are hit; `u64::MAX` for all.
     pub times: u64,
 }
 

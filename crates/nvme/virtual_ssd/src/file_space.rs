@@ -5,7 +5,7 @@
 //! (`fallocate(2)`) and recorded. If there is no space, the write's command reports an error.
 //!
 //! Guarantees: while a [`SpaceGuard`] lives, the reserved bytes keep their space, because punching
-//! holes waits for the guard. Deliberately not here: file systems that cannot allocate in advance,
+//! holes waits for the guard. This does not help on file systems that cannot allocate in advance,
 //! or that allocate again when bytes are overwritten (copy on write). They can still kill the
 //! process when they are full.
 
@@ -26,13 +26,13 @@ const CHUNK_BYTES: u64 = 1 << 20;
 pub(crate) struct FileSpace {
     file: File,
     bytes: u64,
-    /// A bit for each chunk that is known to be allocated.
+    /// One bit for each chunk; it is set if the chunk is known to be allocated.
     reserved: Box<[AtomicU64]>,
     /// Locked for reading while bytes are written, for writing while holes are punched.
     punching: RwLock<()>,
 }
 
-/// Bytes may be written while this lives.
+/// While this value lives, bytes may be written.
 pub(crate) type SpaceGuard<'a> = RwLockReadGuard<'a, ()>;
 
 impl FileSpace {

@@ -1,12 +1,12 @@
 //! Counters of a drive, and values that a test may set.
 //!
-//! Guarantees: counting costs a load and a store in a line that only one thread writes; a sum is
-//! never torn. Deliberately not here: the layout of the log page, which `admin/logs` writes.
+//! Guarantees: counting costs a load and a store in a cache line that only one thread writes; a sum
+//! is never torn. `admin/logs` writes the log page.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Counters of one dispatcher. Only that dispatcher adds.
+/// Counters of one dispatcher. Only that dispatcher adds to them.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Counters {
@@ -18,7 +18,7 @@ pub(crate) struct Counters {
     media_errors: AtomicU64,
 }
 
-/// There is one writer, so a load and a store are enough. Several writers would need an atomic
+/// There is only one writer, so a load and a store suffice. Several writers would need an atomic
 /// addition.
 #[inline]
 fn add(counter: &AtomicU64, amount: u64) {

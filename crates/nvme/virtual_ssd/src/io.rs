@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Guarantees: a command that fails a check or stalls has changed nothing. Reads and writes
-//! allocate nothing. Deliberately not here: queues, and waiting until the answer is due.
+//! allocate nothing. This module has no queues, and does not wait until the answer is due.
 
 mod ranges;
 mod read_write;
@@ -36,7 +36,7 @@ pub struct IoExecutor<D> {
     pub data: D,
     controller: u16,
     counters: Arc<Counters>,
-    /// Whether reads and writes leave the copy to the front, in `deferred`.
+    /// Whether reads and writes leave the copy in `deferred` to the front.
     pub(crate) defers_copies: bool,
     pub(crate) deferred: Option<Copy>,
     scratch: Vec<u8>,
@@ -73,15 +73,15 @@ impl<D: DataWindow> IoExecutor<D> {
 pub enum ExecutionStep {
     /// It completes at this time with this result.
     Done {
-        /// When.
+        /// The time.
         at_ns: u64,
         /// The command specific result; for Zone Append the LBA.
         result: u64,
     },
     /// The medium accepts no more commands of this queue before this time. Nothing has changed:
-    /// execute the command again then.
+    /// execute the command again at that time.
     Stall {
-        /// When.
+        /// The time.
         not_before_ns: u64,
     },
 }
@@ -147,8 +147,8 @@ impl<D: DataWindow> Execution<'_, D> {
         }
     }
 
-    /// A copy for functions that are not inlined. Only the copy's address is taken, so the original
-    /// stays in registers.
+    /// Returns a copy for functions that are not inlined. Only the address of the copy is taken, so
+    /// the original stays in registers.
     #[inline(always)]
     fn apart(&mut self) -> Execution<'_, D> {
         let Execution { executor, subsystem, command, queue, now_ns } = self;
@@ -173,7 +173,7 @@ impl<D: DataWindow> Execution<'_, D> {
 
     #[cold]
     fn without_namespace(&mut self, opcode: IoOpcode) -> Result<ExecutionStep, CommandError> {
-        // Flush may name all namespaces (Base, section 6.8; Identify says so in VWC).
+        // Flush may name all namespaces (Base, section 6.8; Identify reports this in VWC).
         if opcode == IoOpcode::FLUSH && self.command.nsid() == ALL_NAMESPACES {
             return self.flush();
         }
@@ -192,7 +192,7 @@ impl<D: DataWindow> Execution<'_, D> {
         Ok(ExecutionStep::Done { at_ns: at_ns + extra_ns, result: 0 })
     }
 
-    /// The blocks of a command that names them in dwords 10 to 12, NLB less one.
+    /// The blocks of a command that names them in dwords 10 to 12, with NLB less one.
     #[inline]
     fn range(&self, namespace: &Namespace) -> Result<Range, CommandError> {
         self.range_of(namespace, self.command.slba(), u64::from(self.command.cdw(12) as u16) + 1)
@@ -224,7 +224,7 @@ impl<D: DataWindow> Execution<'_, D> {
         self.executor.data.locate(self.command, direction, bytes)
     }
 
-    /// Asks the timing model when work on a range completes.
+    /// Asks the timing model when an operation on a range completes.
     #[inline]
     fn schedule(&self, namespace: &Namespace, range: Range, kind: CommandKind) -> CompletionTime {
         let fua = self.command.cdw(12) >> 30 & 1 != 0;

@@ -18,8 +18,8 @@
 //!
 //! Guarantees: nothing that a host writes, maps or unmaps makes the device panic or access memory
 //! that is not mapped for it. Every invalid command is answered with the specification's status.
-//! Deliberately not here: sockets and processes, metadata and protection information, reservations,
-//! firmware updates, security commands.
+//! The crate has no sockets and no processes. Metadata and protection information, reservations,
+//! firmware updates, and security commands are not supported.
 #![forbid(unsafe_code)]
 
 mod admin;
@@ -43,13 +43,13 @@ mod subsystem;
 mod timing;
 mod zones;
 
-/// The synchronisation behind messages and doorbells. `tests/interleavings` replaces it with that
-/// of a model checker.
+/// The synchronisation of messages and doorbells. `tests/interleavings` replaces this module with
+/// that of a model checker.
 mod sync {
     pub(crate) use std::sync::Mutex;
     pub(crate) use std::sync::atomic::{AtomicBool, Ordering, fence};
 
-    /// Runs a test: once here, in every possible order under the model checker.
+    /// Runs a test: once here, and in every possible order under the model checker.
     #[cfg(test)]
     pub(crate) fn model(test: impl Fn()) {
         test();

@@ -1,7 +1,7 @@
 //! Messages from one thread to another, for rare events: new queues, resets, notifications.
 //!
-//! Guarantees: checking an empty mailbox is one load. Deliberately not here: waiting. The reader
-//! polls.
+//! Guarantees: checking an empty mailbox is one load. A mailbox cannot be waited for; the reader
+//! polls it.
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;

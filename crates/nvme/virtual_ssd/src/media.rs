@@ -12,8 +12,8 @@
 //! commands that need the lost bytes report an error. [`FileSpace`] reserves disk space for written
 //! data.
 //!
-//! Deliberately not here: blocks, namespaces and time, and which files may be used (the caller that
-//! opens them knows).
+//! This module does not know blocks, namespaces and time, nor which files may be used, which the
+//! caller that opens them knows.
 
 mod copy_error;
 mod elsewhere;
@@ -38,7 +38,7 @@ use crate::ConfigError;
 use crate::data_window::{DataDirection, DataWindow};
 use crate::file_space::{FileSpace, SpaceGuard};
 
-/// Which media to use.
+/// The kind of media.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaKind {
     /// Memory of this process, which the kernel provides as it is written.
@@ -51,7 +51,7 @@ pub enum MediaKind {
     Device(String),
 }
 
-/// What holds the blocks.
+/// The storage of the blocks.
 #[derive(Debug)]
 pub(crate) enum Media {
     Null,
@@ -69,11 +69,11 @@ pub(crate) struct Backing {
     space: FileSpace,
     /// Whether even reading a hole through the mapping allocates space, as on tmpfs.
     reads_take_space: bool,
-    /// The blocks are in memory, and are written to the file later.
+    /// The write cache, if blocks are kept in memory and written to the file later.
     cache: Option<WriteCache>,
 }
 
-/// Where bytes can be read.
+/// The place from which bytes can be read.
 enum Source<'a> {
     /// Through the mapping, while this value lives.
     Mapping(Option<SpaceGuard<'a>>),
@@ -88,7 +88,7 @@ pub(crate) struct Copy {
     /// Offset on the media.
     pub(crate) offset: u64,
     pub(crate) lba: u64,
-    /// Written data must be durable afterwards (FUA).
+    /// Whether written data must be durable afterwards (FUA).
     pub(crate) through: bool,
 }
 
@@ -104,8 +104,8 @@ impl Copy {
 }
 
 impl Media {
-    /// Opens media of `bytes`: new, or in `file` if its kind needs one. With a seed, a lossy write
-    /// cache is put in front of it.
+    /// Opens media of `bytes`: new, or in `file` if its kind needs one. With a seed, it gets a
+    /// lossy write cache.
     pub(crate) fn open(
         kind: &MediaKind,
         file: Option<File>,
@@ -152,7 +152,7 @@ impl Media {
         matches!(self, Media::Null)
     }
 
-    /// Prefetches the memory at `offset` that will soon be copied from or to.
+    /// Prefetches the memory at `offset`, because it will soon be copied.
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64, length: usize) {
         if let (Media::Bytes { bytes, .. }, Ok(offset)) = (self, usize::try_from(offset)) {
@@ -228,7 +228,7 @@ impl Media {
         let _room = claim(file, to, length)?;
         match &source {
             Source::Mapping(_) => {
-                // One range that contains both: the mapping is watched by ranges.
+                // The range contains both places, because the mapping is watched by ranges.
                 let (first, last) = (from.min(to), from.max(to) + length);
                 bytes.watched(first, last - first, || bytes.copy_to(from, bytes, to, length))?;
             }
@@ -258,7 +258,7 @@ impl Media {
         }
     }
 
-    /// Makes written data survive a loss of power, where the media can.
+    /// Makes written data survive a loss of power, if the media can.
     pub(crate) fn flush(&self) -> Result<(), CopyError> {
         match self {
             Media::Bytes { bytes, file: Some(Backing { file, cache: Some(cache), .. }) } => {
@@ -271,7 +271,7 @@ impl Media {
         }
     }
 
-    /// Runs an operation of the other device; does nothing where nothing is stored.
+    /// Runs an operation on the other device; does nothing if nothing is stored.
     #[cold]
     fn elsewhere(&self, work: impl FnOnce(&dyn BlockStore) -> Result<(), CopyError>) -> Result<(), CopyError> {
         match self {
@@ -282,7 +282,7 @@ impl Media {
 }
 
 impl Backing {
-    /// Reads a range by read(2), which allocates no space in the file.
+    /// Reads a range with read(2), which allocates no space in the file.
     #[cold]
     fn copy_of(&self, offset: usize, length: usize) -> Result<SharedBytes, CopyError> {
         let mut data = vec![0; length];
@@ -292,7 +292,7 @@ impl Backing {
         Ok(copy)
     }
 
-    /// Frees the pages within the range. The bytes before and behind them are overwritten, which
+    /// Frees the pages within the range. The bytes before and after them are overwritten, which
     /// needs space.
     fn discard(&self, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
         const PAGE: usize = 4096;
@@ -345,7 +345,7 @@ fn changed(file: &Option<Backing>, bytes: &SharedBytes, offset: usize, length: u
     }
 }
 
-/// Returns `offset` after checking that `length` bytes fit behind it.
+/// Checks that `length` bytes at `offset` are within the media; returns `offset`.
 #[inline]
 fn window(bytes: &SharedBytes, offset: u64, length: usize) -> Result<usize, CopyError> {
     let offset = usize::try_from(offset).map_err(|_| CopyError::Media)?;
@@ -360,8 +360,8 @@ fn lengthen(file: &File, bytes: u64) -> std::io::Result<()> {
         let reason = "not a regular file: name a file that may be created or written";
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
     }
-    // A drive that cannot be filled is most likely a mistake. Space that others use later is
-    // checked on each write.
+    // A drive that cannot be filled is most likely a mistake. Whether others have used the space
+    // later is checked on each write.
     let system = rustix::fs::fstatvfs(file)?;
     let missing = bytes.saturating_sub(metadata.blocks() * 512);
     if system.f_bavail.saturating_mul(system.f_frsize) < missing {

@@ -2,7 +2,7 @@
 //!
 //! Guarantees: the data that every command needs (attachment, size, position) takes a few loads
 //! without a lock. During a format, other queues see the new format or the old one, never a
-//! mixture. Deliberately not here: commands.
+//! mixture. Commands are not executed here.
 
 mod blocks;
 mod persistence;
@@ -33,7 +33,7 @@ pub(crate) struct Namespace {
     is_allocated: AtomicBool,
     /// `lba_shift` of the format in use.
     shift: AtomicU64,
-    /// One bit for each controller.
+    /// One bit for each attached controller.
     attached: AtomicU64,
     write_protected: AtomicBool,
     /// Whether `uncorrectable` contains any blocks.
@@ -41,7 +41,8 @@ pub(crate) struct Namespace {
     uncorrectable: Mutex<RangeSet>,
     /// The zones of a zoned namespace.
     zones: Option<Mutex<ZoneTable>>,
-    /// Where the state survives the process, except for the marks of uncorrectable blocks.
+    /// Storage for the state that survives the process. It does not include the marks of
+    /// uncorrectable blocks.
     kept: Option<Mutex<StateCells>>,
 }
 
@@ -74,7 +75,7 @@ impl Namespace {
         FORMAT_SHIFTS.iter().position(|shift| *shift == self.lba_shift()).unwrap_or(0) as u8
     }
 
-    /// Sets the block size, as a shift.
+    /// The number of blocks, if a block has a size of this shift.
     #[inline]
     pub(crate) fn blocks(&self, shift: u32) -> u64 {
         self.bytes() >> shift
@@ -119,7 +120,7 @@ impl Namespace {
         self.is_allocated.load(Ordering::Acquire)
     }
 
-    /// Whether its part of the media is large enough; zones must fill it exactly.
+    /// Whether its part of the media is large enough. Zones must fill the part exactly.
     pub(crate) fn fits(&self, bytes: u64) -> bool {
         if self.is_zoned() { bytes == self.most_bytes } else { bytes <= self.most_bytes }
     }
@@ -173,7 +174,7 @@ impl Namespace {
         self.ranges().first_within(lba, blocks)
     }
 
-    /// Makes reads of a range fail until it is written again.
+    /// Marks a range as uncorrectable, so that reads of it fail until it is written again.
     pub(crate) fn set_uncorrectable(&self, lba: u64, blocks: u64) {
         self.ranges().insert(lba, blocks);
         self.has_uncorrectable.store(true, Ordering::Release);
@@ -193,7 +194,7 @@ impl Namespace {
         self.uncorrectable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// EUI-64: a locally administered identifier, which collides with no vendor's.
+    /// EUI-64: a locally administered identifier, which does not collide with those of vendors.
     pub(crate) fn eui64(&self, seed: u64) -> [u8; 8] {
         let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(self.id));
         let mut bytes = mixed.to_be_bytes();

@@ -7,8 +7,7 @@
 //! ```
 //!
 //! [`Embedded`] and [`Threaded`] put a controller behind a PCI function of this process.
-//! Deliberately not here: the execution of commands, which `AdminExecutor` and `IoExecutor` do
-//! independently of this front.
+//! `AdminExecutor` and `IoExecutor` execute the commands, independently of this front.
 
 mod controller;
 mod copier;

@@ -16,8 +16,8 @@
 //! name only when it is complete. If the file is truncated, the next flush fails.
 //!
 //! Guarantees: a link, an unrelated file, a file of another shape or with a corrupt cell is refused
-//! and left unchanged. Two processes never use the same drive. Deliberately not here: the meaning
-//! of the payloads, which their owners define.
+//! and left unchanged. Two processes never use the same drive. This module does not interpret the
+//! payloads; their owners define them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -39,13 +39,13 @@ const HEADER_BYTES: usize = 56;
 const CELLS_AT: usize = 4096;
 const ORIGIN_AT: usize = 64;
 const ORIGIN_BYTES: usize = 20;
-/// Unfinished files of other programs with the same number that are skipped.
+/// How many names are tried that unfinished files of other programs may have.
 const NAMES_TRIED: u32 = 16;
 const PAYLOAD_BITS: u32 = 40;
 /// Cells of a namespace that precede those of its zones.
 pub(crate) const NAMESPACE_CELLS: usize = 4;
 
-/// The drive that a state file belongs to: it fits only drives of this shape.
+/// The shape of a drive. A state file fits only drives of its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shape {
     namespaces: u32,
@@ -61,7 +61,7 @@ impl Shape {
         Shape { namespaces: config.namespaces, bytes: config.size_bytes, zone_bytes, capacity_bytes }
     }
 
-    /// Zones of each namespace.
+    /// The number of zones of each namespace.
     fn zones(self) -> usize {
         self.bytes.checked_div(self.zone_bytes).unwrap_or(0) as usize
     }
@@ -161,7 +161,7 @@ pub(crate) struct StateFile {
     zones: usize,
     namespaces: usize,
     changed: AtomicBool,
-    /// A change has not reached the file yet.
+    /// Whether a change has not reached the file.
     lost: AtomicBool,
 }
 
@@ -181,8 +181,8 @@ pub fn path_of(media: &Path) -> PathBuf {
 }
 
 impl StateFile {
-    /// Opens the state of a drive, and returns whether it existed. New data has no state: a state
-    /// left from earlier data is replaced.
+    /// Opens the state of a drive, and returns whether it existed. New data has no state, so a
+    /// state left from earlier data is replaced.
     pub(crate) fn open(path: &Path, config: &Config, data: Origin) -> Result<(Arc<StateFile>, bool), ConfigError> {
         let new = data.is_new;
         let refuse = |reason: String| ConfigError::State { path: path.display().to_string(), reason };
@@ -281,13 +281,13 @@ impl StateCells {
         Ok(payload)
     }
 
-    /// The error for an intact payload that makes no sense.
+    /// The error for an intact payload with an invalid meaning.
     pub(crate) fn invalid(&self, place: usize, what: &str) -> ConfigError {
         self.state.broken(format!("cell {} of it is {what}", self.first + place))
     }
 }
 
-/// The word of a payload.
+/// The word that stores a payload.
 #[inline]
 fn seal(number: usize, payload: u64) -> u64 {
     let mut bytes = [0; 16];
@@ -296,8 +296,8 @@ fn seal(number: usize, payload: u64) -> u64 {
     payload << (64 - PAYLOAD_BITS) | u64::from(crc32fast::hash(&bytes) >> 8)
 }
 
-/// Makes sure that no other process uses the drive while the file is open (flock(2)). File systems
-/// without locks are trusted.
+/// Makes sure that no other process uses the drive while the file is open (flock(2)). On file
+/// systems without locks, this is not checked.
 fn lock(file: &File, path: &Path) -> Result<(), ConfigError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(ConfigError::InUse { path: path.display().to_string() }),
@@ -310,7 +310,7 @@ fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
     let read = std::os::unix::fs::FileExt::read_exact_at(file, &mut header, 0);
     read.map_err(|_| "it is not a state file of a virtual SSD (too short)".to_owned())?;
     let found = match Shape::parse(&header) {
-        // A state left from earlier data may be replaced, if this program wrote it.
+        // A state left from earlier data may be replaced if this program wrote it.
         _ if new && header[..8] == MAGIC => return Ok(()),
         found => found?,
     };

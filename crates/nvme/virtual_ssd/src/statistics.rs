@@ -8,7 +8,7 @@ use crate::subsystem::Subsystem;
 /// Counters of a drive and of its timing model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DriveStatistics {
-    /// What hosts did.
+    /// The sums over what hosts did.
     pub totals: HealthTotals,
     /// The counters of the timing model; `None` if it has none.
     pub timing: Option<iolab_ssd_timing::Statistics>,
@@ -55,7 +55,7 @@ impl DriveStatistics {
         self.timing.and_then(|timing| timing.write_amplification())
     }
 
-    /// A line for each counter.
+    /// Returns one line for each counter.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (name, value, unit) in self.rows() {
@@ -69,7 +69,7 @@ impl DriveStatistics {
         text
     }
 
-    /// One JSON object; names of byte counts say so.
+    /// Returns one JSON object; names of byte counts end accordingly.
     pub fn json(&self) -> String {
         let mut members: Vec<String> = Vec::new();
         for (name, value, unit) in self.rows() {

@@ -1,8 +1,7 @@
 //! The drive, which its controllers share: namespaces, media, time, faults, counters.
 //!
 //! Guarantees: with the ideal model, commands take no lock. The other controllers are notified when
-//! one changes a namespace. Deliberately not here: queues and registers, which belong to a
-//! controller.
+//! one changes a namespace. Queues and registers belong to a controller.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -44,7 +43,7 @@ impl Subsystem {
         Subsystem::make(config, None)
     }
 
-    /// Creates the drive that `config` describes, with its data in `file`: the one that its media
+    /// Creates the drive that `config` describes, with its data in `file`, the one that its media
     /// names. The caller has opened it for reading and writing, and knows that it may be used.
     pub fn with_file(config: Config, file: File) -> Result<Arc<Subsystem>, ConfigError> {
         Subsystem::make(config, Some(Opened::File(file)))
@@ -96,8 +95,8 @@ impl Subsystem {
         self.persist().map_err(|_| std::io::Error::other("the data file cannot be written"))
     }
 
-    /// The data first, then write pointers and formats: a write pointer must never be ahead of the
-    /// durable data.
+    /// Writes the data first, then write pointers and formats, because a write pointer must never
+    /// be ahead of the durable data.
     pub(crate) fn persist(&self) -> Result<(), CopyError> {
         self.media.flush()?;
         self.state.as_ref().map_or(Ok(()), |state| state.flush().map_err(|_| CopyError::Media))
@@ -127,8 +126,8 @@ impl Subsystem {
         self.notify_others(None, Notice::HealthChanged);
     }
 
-    /// Puts a zone into a state, like worn flash does, and notifies the hosts. `false` if there is
-    /// no such zone.
+    /// Puts a zone into a state, as worn flash does, and notifies the hosts. `false` if there is no
+    /// such zone.
     pub fn set_zone_state(&self, namespace: u32, zone: u64, state: ZoneState) -> bool {
         let changed =
             self.namespace(namespace).and_then(Namespace::zones).is_some_and(|mut zones| zones.force(zone, state));
@@ -146,7 +145,7 @@ impl Subsystem {
 
     /// Prefetches the data of a command that is about to be executed.
     pub(crate) fn prefetch(&self, opcode: IoOpcode, namespace: u32, lba: u64) {
-        /// The processor prefetches by itself only within a page.
+        /// The processor itself prefetches only within a page.
         const BYTES: usize = 4096;
         if matches!(opcode, IoOpcode::READ | IoOpcode::WRITE)
             && let Some(namespace) = self.namespace(namespace)
@@ -206,7 +205,7 @@ impl Subsystem {
         }
     }
 
-    /// Removes the contents of namespaces from the timing model. If these are all namespaces, all
+    /// Removes the contents of namespaces from the timing model. For all namespaces together, all
     /// flash is erased; otherwise their contents are deallocated.
     pub(crate) fn forget_flash(&self, ids: &[u32], now_ns: u64) {
         if self.namespaces.iter().all(|one| ids.contains(&one.id)) {
@@ -214,7 +213,7 @@ impl Subsystem {
             return;
         }
         for namespace in ids.iter().filter_map(|id| self.namespace(*id)) {
-            // A model that cannot accept the command now keeps the old contents; a later write
+            // If a model cannot accept the command now, it keeps the old contents; a later write
             // replaces them.
             self.timing.schedule(now_ns, &TimedCommand::trim(namespace.base, namespace.bytes()));
         }
@@ -249,7 +248,7 @@ fn open_media(config: &Config, opened: Option<Opened>) -> Result<(Media, Option<
     let metadata = file.metadata();
     let metadata = metadata.map_err(|source| ConfigError::Media { what: path.display().to_string(), source })?;
     let origin = Origin { device: metadata.dev(), inode: metadata.ino(), is_new: metadata.len() == 0 };
-    // The state first: if it does not fit, the data is not changed.
+    // The state is opened first, so that the data is not changed if the state does not fit.
     let state = StateFile::open(&state_file::path_of(path), config, origin)?;
     let media = Media::open(
         &config.media,
@@ -278,7 +277,8 @@ impl Subsystem {
     }
 }
 
-/// The faults of a drive. Unreachable namespaces are one of them, which hits every I/O command.
+/// The faults of a drive. Unreachable namespaces are represented by a fault that hits every I/O
+/// command.
 fn planned(config: &Config) -> Vec<Fault> {
     let mut faults = config.faults.clone();
     let out_of_reach = |state: &AnaState| !matches!(*state, AnaState::OPTIMIZED | AnaState::NON_OPTIMIZED);

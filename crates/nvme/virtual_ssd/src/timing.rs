@@ -1,8 +1,9 @@
-//! The interface between the device and the timing model: takes commands, returns completion times.
+//! The interface between the device and the timing model: it takes commands and returns completion
+//! times.
 //!
 //! Guarantees: the ideal model costs a comparison and takes no lock. The other models are called
-//! under one lock of the drive, because the time of a command depends on all earlier commands.
-//! Deliberately not here: the timing of any flash.
+//! under one lock of the drive, because the time of a command depends on all earlier commands. The
+//! timing of flash is not part of this module.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,8 +20,8 @@ pub(crate) enum Timing {
 }
 
 impl Timing {
-    /// A model for a drive of `bytes` with the age `age`. Ageing runs in virtual time: it takes
-    /// only the time to compute it, and the model is idle afterwards.
+    /// Creates a model for a drive of `bytes` with the given age. Ageing runs in virtual time: it
+    /// takes only the time to compute it, and the model is idle afterwards.
     pub(crate) fn build(parameters: &Parameters, bytes: u64, age: study::Age) -> Result<Timing, ParameterError> {
         if parameters.model == ModelKind::Ideal {
             return Ok(Timing::Ideal);
@@ -44,11 +45,11 @@ impl Timing {
         }
     }
 
-    /// Erases all flash: the drive is as new, and its counters restart at zero. Operations in
-    /// progress still end at the time that was returned for them.
+    /// Erases all flash: the drive is as good as new, and its counters restart at zero. Operations
+    /// in progress still end at the time that was returned for them.
     pub(crate) fn erase(&self) {
         let Timing::Model { model, parameters, bytes } = self else { return };
-        // A model that was built once can be built again.
+        // A model that could be built once can be built again.
         if let Ok(fresh) = TimingModel::build(parameters, Capacity::Visible(*bytes)) {
             *model.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         }
@@ -81,7 +82,7 @@ pub(crate) fn preset_of(model: &str) -> Option<&'static str> {
     }
 }
 
-/// No time.
+/// The parameters of a model that takes no time.
 pub(crate) fn no_time() -> Parameters {
     Preset::named("ideal").map(Preset::parameters).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Zones of one namespace: states, write pointers, and how many may be open and active (ZNS,
+//! The zones of one namespace: states, write pointers, and limits on open and active zones (ZNS,
 //! section 2.1).
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //! nothing. When a write needs to open a zone and the limit of open zones is reached, an implicitly
 //! opened zone is closed.
 //!
-//! Deliberately not here: data, time, and zone random write areas.
+//! This module knows neither data nor time. Zone random write areas are not supported.
 
 mod actions;
 mod persistence;
@@ -35,7 +35,7 @@ struct Zone {
     state: ZoneState,
     /// Blocks from the start of the zone to the write pointer.
     written: u64,
-    /// When it was opened, as a count of openings: the oldest implicitly opened zone is closed
+    /// The count of openings when the zone was opened: the oldest implicitly opened zone is closed
     /// first.
     opened: u64,
 }
@@ -59,9 +59,9 @@ pub(crate) struct ZoneTable {
     open: u32,
     active: u32,
     openings: u64,
-    /// Zones that the device itself changed, for the log page.
+    /// Zones that the device itself has changed, for the log page.
     changed: BTreeSet<u64>,
-    /// Where states and write pointers survive the process.
+    /// Storage for states and write pointers that survive the process.
     kept: Option<StateCells>,
 }
 
@@ -138,8 +138,8 @@ impl ZoneTable {
         offline.map_or(Ok(()), |zone| Err(refused(zone)))
     }
 
-    /// Whether a range may be written now, and where (ZNS, sections 2.1.1.3 and 3.4.1). Changes
-    /// nothing.
+    /// Checks whether a range may be written now, and where (ZNS, sections 2.1.1.3 and 3.4.1).
+    /// Changes nothing.
     pub(crate) fn check_write(&self, lba: u64, blocks: u64, placement: Placement) -> Result<ZoneWrite, CommandError> {
         let number = self.zone_of(lba)?;
         let zone = self.zones[number];
@@ -219,7 +219,7 @@ impl ZoneTable {
         self.keep(number);
     }
 
-    /// Puts a zone into a state on behalf of the device (read only or offline, like worn flash).
+    /// Puts a zone into a state on behalf of the device (read-only or offline, as worn flash does).
     /// Hosts find it in the log of changed zones. `false` if there is no such zone.
     pub(crate) fn force(&mut self, number: u64, state: ZoneState) -> bool {
         let Ok(index) = usize::try_from(number) else { return false };

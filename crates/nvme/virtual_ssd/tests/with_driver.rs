@@ -1,4 +1,4 @@
-//! The device with the driver of this project: embedded, with threads, with a flash model.
+//! The device with the driver of this project: embedded, with threads, and with a flash model.
 
 use iolab_clock::Clock;
 use iolab_memory::SharedBytes;
@@ -38,8 +38,8 @@ impl Rig {
     }
 }
 
-/// Calls `submit` for each of `count` commands through the slots of a pair, and expects all to
-/// succeed.
+/// Calls `submit` for each of `count` commands through the slots of a pair, and expects all
+/// commands to succeed.
 fn all(pair: &mut QueuePair, count: u64, mut submit: impl FnMut(&mut QueuePair, u16, u64) -> Submit) {
     let mut free: Vec<u16> = (0..pair.slots()).collect();
     let (mut sent, mut done) = (0, 0);
@@ -100,7 +100,7 @@ fn a_flash_model_gives_the_driver_its_times() {
     let mut pair = rig.pair(32);
     let before_ns = rig.clock.now_ns();
     written_is_read(&rig, &mut pair, 0, 500);
-    // Reads are done one at a time: none is faster than a flash page and the firmware.
+    // Reads are done one at a time, so none is faster than a flash page and the firmware.
     assert!(rig.clock.now_ns() - before_ns > 500 * 50_000);
 }
 

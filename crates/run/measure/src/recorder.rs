@@ -164,7 +164,6 @@ impl Recorder for CountingRecorder {
 /// Operations that were submitted the moment they began have a single latency: clat is lat, and
 /// slat is 0. They are counted in a separate histogram, from which the three are computed on
 /// demand.
-/// looks.
 #[derive(Debug)]
 pub struct FullRecorder {
     tally: WorkerCounters,

@@ -5,15 +5,15 @@ use iolab_jobfile::command_line::Argument;
 
 use super::table::{RUN_OPTIONS, RunOption};
 
-/// Where the explanations begin.
+/// The column where explanations begin.
 const EXPLAINED_AT: usize = 36;
 
-/// Options with an effect: known but missing ones are not shown.
+/// The options to show: those that have an effect.
 fn shown() -> impl Iterator<Item = &'static RunOption> {
     RUN_OPTIONS.iter().filter(|option| option.is_supported())
 }
 
-/// A command that takes jobs, and how it introduces itself.
+/// A command that takes jobs, with its introduction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
@@ -63,7 +63,7 @@ pub(crate) fn usage(program: Program, columns: usize) -> String {
     text + "\n" + &iolab_text::paragraph("", more, columns)
 }
 
-/// `form` on the left, its explanation in a column on the right.
+/// Puts `form` on the left and its explanation in a column on the right.
 fn explained(form: &str, summary: &str, columns: usize) -> String {
     let mut text = String::new();
     let mut line = format!("{form:<EXPLAINED_AT$}");
@@ -87,7 +87,7 @@ fn explained(form: &str, summary: &str, columns: usize) -> String {
     text + &line + "\n"
 }
 
-/// The options as arguments of `run` and `plan`, for completions and the manual page.
+/// The options as arguments of `run` and `plan`, for completions and the manual pages.
 pub(crate) fn arguments() -> impl Iterator<Item = Arg> {
     shown().map(|option| {
         let argument = Arg::new(option.shape.name).long(option.shape.name).help(option.summary);

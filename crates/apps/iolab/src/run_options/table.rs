@@ -12,7 +12,7 @@ pub(crate) struct Refusal {
     pub(crate) suggestion: Option<&'static str>,
 }
 
-/// Takes a value in.
+/// Stores a value in the options.
 type Take = fn(RunOptions, &str) -> Result<RunOptions, Refusal>;
 
 /// How far an option is supported.
@@ -32,9 +32,9 @@ pub(crate) enum Support {
 /// One option of the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunOption {
-    /// How it is distinguished from job options; the letter is fio's.
+    /// What distinguishes it from job options; the letter is fio's.
     pub(crate) shape: ProgramOption,
-    /// What the value is called in help.
+    /// The placeholder of the value in help.
     pub(crate) value_name: &'static str,
     /// One line for help.
     pub(crate) summary: &'static str,
@@ -57,7 +57,7 @@ const fn valued(name: &'static str, value_name: &'static str, summary: &'static 
 }
 
 impl RunOption {
-    /// Whether it does, or needs not do, what its summary says.
+    /// Whether the option does what its summary says, or has nothing to do.
     pub(crate) fn is_supported(&self) -> bool {
         matches!(self.support, Support::Full(_) | Support::NothingToDo(_))
     }
@@ -172,7 +172,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .optional()
         .letter('i'),
     valued("max-jobs", "N", "Limit the number of workers", |run, text| {
-        // As in fio, 0 is no limit.
+        // As in fio, 0 means no limit.
         Ok(RunOptions { max_jobs: Some(number(text, 0, u32::MAX)?).filter(|most| *most > 0), ..run })
     })
     .letter('j')
@@ -281,7 +281,7 @@ fn vary(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
     if !text.contains('=') {
         return Err(advise(format!("`{text}` has no values"), "an option and its values, as in iodepth=1,4,16"));
     }
-    // The parser of the command line knows its place.
+    // The parser of the command line fills in the place.
     run.study.vary.push(VaryWords { text: text.to_owned(), span: (0, 0) });
     Ok(run)
 }
@@ -314,7 +314,7 @@ fn count(text: &str, min: i64, max: i64) -> Result<i64, Refusal> {
 }
 
 fn number(text: &str, min: u32, max: u32) -> Result<u32, Refusal> {
-    // Within `u32`, as `max` is.
+    // Fits into `u32`, because `max` does.
     Ok(count(text, i64::from(min), i64::from(max))? as u32)
 }
 

@@ -1,4 +1,5 @@
-//! The table and what is made of it: every entry is taken in, shown and told from its neighbours.
+//! Tests of the table and of what is made from it: every entry is parsed, shown, and distinct from
+//! the others.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ fn good(arguments: &[&str]) -> RunOptions {
     read(&line(arguments), Mode::Iolab).unwrap_or_else(|errors| panic!("{arguments:?}: {errors:?}")).run
 }
 
-/// A value that each option with a value takes.
+/// A valid value for each option that takes one.
 fn example(option: &RunOption) -> &'static str {
     match option.shape.name {
         "output-format" => "json",
@@ -38,7 +39,7 @@ fn with_example(option: &RunOption) -> String {
     }
 }
 
-/// What an entry sets is a field of its own; that a field is read, the compiler sees to.
+/// Each entry sets a field of its own. That the field is read is checked by the compiler.
 #[test]
 fn every_supported_option_sets_something_and_every_other_one_is_refused() {
     let nothing = format!("{:?}", RunOptions::default());

@@ -1,8 +1,9 @@
 //! The options of a run, typed.
 
-/// What the command line says of the run rather than of a job. `None` and empty mean: not said.
+/// Options of the command line that apply to the run, not to a job. `None` and empty mean that the
+/// option was not given.
 ///
-/// Not comparable on purpose: a field that only a comparison reads has no effect.
+/// The type is deliberately not comparable: a field that only a comparison reads has no effect.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunOptions {
     /// `--output`: file for the report.
@@ -31,9 +32,9 @@ pub(crate) struct RunOptions {
     pub(crate) parse_only: bool,
     /// `--showcmd`.
     pub(crate) showcmd: bool,
-    /// `--cmdhelp[=NAME]`: an option's name; `all` when nothing or `all` was said.
+    /// `--cmdhelp[=NAME]`: the name of an option; `all` if the value is missing or `all`.
     pub(crate) cmdhelp: Option<String>,
-    /// `--enghelp[=ENGINE[,OPTION]]`: empty when nothing was said.
+    /// `--enghelp[=ENGINE[,OPTION]]`: empty if the value is missing.
     pub(crate) enghelp: Option<String>,
     /// `--version`.
     pub(crate) version: bool,
@@ -47,36 +48,36 @@ pub(crate) struct RunOptions {
     pub(crate) aux_path: Option<String>,
     /// `--bandwidth-log`: write aggregate bandwidth logs.
     pub(crate) bandwidth_log: bool,
-    /// `--trigger-file`: the jobs end and the trigger runs when it appears.
+    /// `--trigger-file`: when this file appears, the jobs end and the trigger runs.
     pub(crate) trigger_file: Option<String>,
     /// `--trigger-timeout`, nanoseconds: the same after this time.
     pub(crate) trigger_timeout_ns: Option<u64>,
-    /// `--trigger`: a line of the shell.
+    /// `--trigger`: a shell command line.
     pub(crate) trigger: Option<String>,
     /// `--cpuclock-test`.
     pub(crate) cpuclock_test: bool,
-    /// `--crctest[=TYPES]`: empty when nothing was said.
+    /// `--crctest[=TYPES]`: empty if the value is missing.
     pub(crate) crctest: Option<String>,
-    /// `--memcpytest[=TYPES]`: empty when nothing was said.
+    /// `--memcpytest[=TYPES]`: empty if the value is missing.
     pub(crate) memcpytest: Option<String>,
     /// `--allow-destroy`, in order: devices that may be overwritten.
     pub(crate) allow_destroy: Vec<String>,
     /// `--record`: file for the recording.
     pub(crate) record: Option<String>,
-    /// `--beside`: a line of the shell that runs beside the job.
+    /// `--beside`: a shell command line that runs beside the job.
     pub(crate) beside: Option<String>,
     /// `--no-db`: the run is not listed in the database.
     pub(crate) no_database: bool,
-    /// `--force`: outputs replace files of the user's.
+    /// `--force`: outputs may replace files of the user.
     pub(crate) force: bool,
-    /// `--keep-secrets`: what is kept holds the values of environment variables.
+    /// `--keep-secrets`: saved results include the values of environment variables.
     pub(crate) keep_secrets: bool,
     /// Options that make a study of the run.
     pub(crate) study: StudyWords,
 }
 
-/// What the command line says of a study: one job under several settings, in blocks. Unread but for
-/// its shape.
+/// Options of the command line that describe a study: one job under several settings, in blocks.
+/// Their values are kept as text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StudyWords {
     /// `--vary`, in order.
@@ -91,7 +92,7 @@ pub(crate) struct StudyWords {
     pub(crate) steady: Option<String>,
     /// `--drive-profile`.
     pub(crate) profile: Option<String>,
-    /// `--folder`: where its trials are kept.
+    /// `--folder`: where the trials are kept.
     pub(crate) folder: Option<String>,
 }
 
@@ -136,7 +137,7 @@ pub(crate) const OUTPUT_FORMATS: [(&str, OutputFormat); 5] = [
 ];
 
 impl OutputFormat {
-    /// The format of a word; `minimal` is fio's other one for `terse`.
+    /// The format of a word; fio accepts `minimal` for `terse`, too.
     pub(crate) fn parse(word: &str) -> Option<OutputFormat> {
         let word = if word == "minimal" { "terse" } else { word };
         OUTPUT_FORMATS.iter().find(|(known, _)| *known == word).map(|(_, format)| *format)

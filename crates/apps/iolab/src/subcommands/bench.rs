@@ -1,5 +1,5 @@
-//! `iolab bench`: the command line of `iolab-bench-runner`, which says how fast something is
-//! without a job file.
+//! `iolab bench`: the command line of `iolab-bench-runner`, which measures speed without a job
+//! file.
 
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub(crate) struct BenchArguments {
     pub(crate) allow_destroy: Vec<PathBuf>,
 }
 
-/// Length of all measurements of a first look, seconds.
+/// Length of all measurements of a quick estimate, seconds.
 const QUICK_SECONDS: u64 = 6;
 
 pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, ExitFailure> {

@@ -1,4 +1,5 @@
-//! `iolab capture`: a command traced, what other programs wrote made traces, and traces as text.
+//! `iolab capture`: traces commands, converts the output of other programs to traces, and shows
+//! traces.
 
 mod exchange;
 pub(crate) mod trace_file;
@@ -169,7 +170,7 @@ fn duration_ns(text: &str) -> Result<u64, String> {
     iolab_units::parse_ns(text, 1_000_000_000).map_err(|error| error.to_string())
 }
 
-/// The exit code of the command, as a shell gives it.
+/// The exit code of the command, as a shell would report it.
 fn code(captured: &Captured) -> u8 {
     let code = match (captured.status, captured.signal) {
         (_, Some(signal)) => 128 + signal,
@@ -185,7 +186,7 @@ fn read_to_end(path: &Path) -> Result<Reader<BufReader<File>>, ExitFailure> {
     Ok(reader)
 }
 
-/// The summary of a capture on standard error: first what it lacks.
+/// The summary of a capture for standard error; what the trace lacks comes first.
 fn told(captured: &Captured, reader: &Reader<BufReader<File>>, path: &Path) -> String {
     let operations = captured.end.operations;
     let each = captured.bytes as f64 / operations.max(1) as f64;

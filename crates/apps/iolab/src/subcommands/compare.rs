@@ -1,4 +1,4 @@
-//! `iolab compare`: two sets of runs compared.
+//! `iolab compare`: compares two sets of runs.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ pub(crate) struct CompareArguments {
     force: bool,
 }
 
-/// `2%`, `2 %` or `2`, as a share.
+/// Parses `2%`, `2 %` or `2` as a fraction.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim();
     let share = number.parse::<f64>().map_err(|_| "a percentage, as in 2%".to_owned())? / 100.0;
@@ -163,7 +163,7 @@ fn named_sides(arguments: &CompareArguments) -> Result<[Vec<String>; 2], ExitFai
     }
 }
 
-/// A list with commas, unless it is the name of something.
+/// Splits a word at its commas, unless a file of that name exists.
 fn listed(word: &str) -> Vec<String> {
     if std::path::Path::new(word).exists() {
         return vec![word.to_owned()];

@@ -1,4 +1,4 @@
-//! `iolab db`: the runs and studies that were kept.
+//! `iolab db`: the saved runs and studies.
 
 mod shown;
 mod since;
@@ -155,7 +155,7 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, ExitFailure> {
         DbAction::Tag { id, changes } => tag(&mut store, *id, changes)?,
         DbAction::Note { id, text } => store.note(*id, &text.join(" ")).map_err(failed)?,
         DbAction::Rm { ids } => {
-            // All of them or none: a slip in the last must not cost the first.
+            // All of them or none: a mistake in the last number must not remove the first entry.
             ids.iter().try_for_each(|id| store.entry(*id).map(|_| ())).map_err(failed)?;
             ids.iter().try_for_each(|id| store.remove(*id)).map_err(failed)?;
         }

@@ -55,7 +55,7 @@ pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String
     Ok(pairs)
 }
 
-/// The configuration of the parameters, or what is wrong with them.
+/// The configuration that the parameters describe, or what is wrong with them.
 pub(super) fn config(pairs: &[(String, String)]) -> Result<Config, ExitFailure> {
     let mistake = |error| ExitFailure::mistake(format!("iolab: {error} (iolab device parameters lists them)"));
     let pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
@@ -81,7 +81,7 @@ fn create(name: &str, parameters: &DeviceParameters) -> Result<u8, ExitFailure> 
     Ok(0)
 }
 
-/// A device in a few words.
+/// Summarizes a device in a few words.
 pub(super) fn summary(config: &Config) -> String {
     let size = iolab_units::format_bytes(config.size_bytes);
     let many = if config.namespaces > 1 { format!("{} namespaces of {size}", config.namespaces) } else { size };
@@ -171,7 +171,7 @@ fn destroy(name: &str, data: bool) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Every parameter that a device can be given.
+/// Lists every parameter of a device.
 fn parameters_table() -> String {
     let mut text = String::from("Parameters of a virtual SSD, as KEY=VALUE:\n\n");
     for parameter in iolab_virtual_ssd::parameters() {
@@ -180,7 +180,7 @@ fn parameters_table() -> String {
     text
 }
 
-/// Restores the device settings that killed runs have changed.
+/// Restores the device settings that killed runs left changed.
 fn restore() -> Result<u8, ExitFailure> {
     let restored = iolab_pipeline::restore_device_settings()?;
     if restored.is_empty() {
@@ -190,7 +190,8 @@ fn restore() -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Where the server of a device listens. A folder that another user may have put there is refused.
+/// The path of the socket where the server of a device listens. A folder that another user may have
+/// created there is refused.
 pub(crate) fn socket(name: &str) -> Result<PathBuf, ExitFailure> {
     iolab_engine_nvme::socket_of(name).map_err(|error| ExitFailure::refused(format!("iolab: {error}")))
 }

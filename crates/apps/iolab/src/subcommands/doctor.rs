@@ -44,7 +44,7 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, ExitFailure> {
         }
     };
     if arguments.json {
-        // Plain data with string keys: serialisation has no way to fail.
+        // Plain data with string keys cannot fail to serialise.
         output::print(&(serde_json::to_string_pretty(&answer).unwrap_or_default() + "\n"))?;
     } else {
         output::print_for_people(&text(&answer))?;

@@ -1,5 +1,5 @@
-//! `iolab fs`: logfs from the command line. One file per command, with its arguments; what the
-//! commands do is in the crate `fs_commands`.
+//! `iolab fs`: logfs from the command line. Each command has a file with its arguments; the crate
+//! `fs_commands` does the work.
 
 mod change;
 mod cluster_reading;
@@ -100,12 +100,12 @@ impl From<FsError> for ExitFailure {
     }
 }
 
-/// A report to standard output, from within a command.
+/// Prints a report to standard output from within a command.
 fn say(text: &str) -> Result<(), iolab_activity::Failure> {
     output::print(text).map_err(|error| iolab_activity::Failure::failed(format!("{error:#}")))
 }
 
-/// A size on the command line: `4k`, `1g`.
+/// Parses a size on the command line: `4k`, `1g`.
 fn size(text: &str) -> Result<u64, String> {
     iolab_units::parse_bytes(text, iolab_units::KbBase::K1024).map_err(|error| error.to_string())
 }

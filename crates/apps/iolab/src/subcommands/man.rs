@@ -27,7 +27,7 @@ pub(crate) fn main(arguments: &ManArguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// The command that the words name.
+/// Finds the command that the words name.
 fn find<'a>(tree: &'a Command, words: &[String]) -> Result<&'a Command, ExitFailure> {
     let mut command = tree;
     for word in words {
@@ -43,7 +43,7 @@ fn find<'a>(tree: &'a Command, words: &[String]) -> Result<&'a Command, ExitFail
     Ok(command)
 }
 
-/// A command and all below it.
+/// A command and all commands below it.
 fn all(command: &Command) -> Vec<&Command> {
     std::iter::once(command).chain(visible(command).flat_map(all)).collect()
 }
@@ -52,7 +52,7 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
-/// `iolab-fs-mkfs`: what the page is called, and what refers to it.
+/// The title of a page, such as `iolab-fs-mkfs`; other pages refer to it by this name.
 fn title(command: &Command) -> String {
     command.get_bin_name().unwrap_or_else(|| command.get_name()).replace(' ', "-")
 }
@@ -77,7 +77,7 @@ mod tests {
         tree
     }
 
-    /// Every command has a page under its own name, which says how it is called.
+    /// Every command has a page under its own name, with its usage.
     #[test]
     fn every_command_has_a_page_with_its_usage() {
         let tree = tree();

@@ -41,7 +41,7 @@ fn failed(error: impl std::fmt::Display) -> ExitFailure {
     ExitFailure::failed(format!("iolab: {error}"))
 }
 
-/// A device by the words of job files, by a bare PCI address, or by the name of a created one.
+/// Parses a device name of job files, a bare PCI address, or the name of a created device.
 fn named(device: &str) -> Result<DeviceName, ExitFailure> {
     let text = if device.contains('=') {
         device.to_owned()
@@ -59,7 +59,7 @@ fn opened(device: &str) -> Result<(DeviceName, Opened), ExitFailure> {
     Ok((name, opened))
 }
 
-/// An error of a device, or a mistake of the user about it.
+/// Converts a device error to a failure, or to a mistake of the user.
 fn trouble(device: &str, error: &NvmeDeviceError) -> ExitFailure {
     let mistaken = matches!(error, NvmeDeviceError::Config(_) | NvmeDeviceError::Namespace { .. });
     let failure = match mistaken {
@@ -133,7 +133,7 @@ fn identify(device: &str) -> Result<String, ExitFailure> {
     Ok(text)
 }
 
-/// The subsystems of a target, each as a device name that job files take.
+/// Lists the subsystems of a target, each as a device name for job files.
 fn discover(target: &str) -> Result<String, ExitFailure> {
     let text = match target.split_once(':') {
         _ if target.contains('=') => target.to_owned(),
@@ -196,7 +196,7 @@ fn smart_text(log: &HealthLog) -> String {
     text
 }
 
-/// SPDK's hello_world, but preserving the data on the device.
+/// Does what SPDK's hello_world does, but preserves the data on the device.
 fn hello(device: &str, allowed: bool) -> Result<String, ExitFailure> {
     let name = named(device)?;
     if matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Fabric(_)) && !allowed {
@@ -210,7 +210,7 @@ fn hello(device: &str, allowed: bool) -> Result<String, ExitFailure> {
     Ok(format!("{device}: {text}"))
 }
 
-/// One block and a queue pair to move it.
+/// One block, and a queue pair to read and write it.
 struct Greeting<'a> {
     opened: &'a Opened,
     controller: &'a AnyController,
@@ -309,7 +309,7 @@ fn bind(address: &str, restore: bool, force: bool) -> Result<String, ExitFailure
     Ok(format!("{parsed} is now bound to vfio-pci (before: {before}). To undo: iolab nvme bind {parsed} --restore\n"))
 }
 
-/// Why a disk must not be taken from the kernel.
+/// The reasons not to take a disk from the kernel.
 fn in_use(disk: &str) -> Vec<String> {
     let path = std::path::Path::new("/dev").join(disk);
     iolab_guard::hazards_at(&System::live(), &path).iter().map(ToString::to_string).collect()

@@ -1,9 +1,9 @@
 //! `iolab perf`: SPDK perf's command line, as a job for the common runner.
 //!
-//! A core of the mask becomes a job on that core. As in SPDK perf, devices are assigned to the
-//! cores in turn, until each core has one and each device has a core; with `--use-every-core` every
-//! core drives all. Each device has depth `-q` and `-P` queue pairs. Additional features have the
-//! names that job files use.
+//! Each core of the mask becomes a job on that core. As in SPDK perf, devices are assigned to the
+//! cores in turn, until each core has a device and each device has a core; with `--use-every-core`,
+//! every core drives all devices. Each device has depth `-q` and `-P` queue pairs. Features that
+//! SPDK perf does not have are named as in job files.
 
 mod spdk_words;
 
@@ -76,7 +76,7 @@ fn words(arguments: &PerfArguments) -> Result<Vec<String>, ExitFailure> {
     Ok(words)
 }
 
-/// File names as job files write them: a colon separates names, so those within a name are escaped.
+/// File names as in job files: a colon separates names, so colons within a name are escaped.
 fn devices(arguments: &PerfArguments) -> Vec<String> {
     let (header, data) = (arguments.enable_tcp_hdgst, arguments.enable_tcp_ddgst);
     let digest = match (header, data) {
@@ -101,7 +101,7 @@ fn devices(arguments: &PerfArguments) -> Vec<String> {
     transports.chain(arguments.paths.iter().cloned()).map(|name| name.replace(':', "\\:")).collect()
 }
 
-/// The transport of a device, in small letters.
+/// The transport of a device, in lower case.
 fn transport(name: &str) -> Option<String> {
     name.split_whitespace().find_map(|word| {
         let (key, value) = word.split_once([':', '='])?;
@@ -109,7 +109,7 @@ fn transport(name: &str) -> Option<String> {
     })
 }
 
-/// The devices of the core at this place, of `cores` cores.
+/// The devices of the core with number `place`, of `cores` cores.
 fn dealt(devices: &[String], place: usize, cores: usize, every_core: bool) -> Vec<String> {
     if every_core {
         return devices.to_vec();
@@ -165,7 +165,7 @@ fn job(arguments: &PerfArguments, devices: &[String]) -> Vec<String> {
     words
 }
 
-/// Cores of a mask (`0xF`) or a list (`[0,2-3]`), as SPDK writes both.
+/// Parses cores from a mask (`0xF`) or a list (`[0,2-3]`), as SPDK does.
 fn cores(text: &str) -> Option<Vec<usize>> {
     let cores: Vec<usize> = match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(list) => {

@@ -1,4 +1,4 @@
-//! `iolab plan JOB`: what would be done, every value resolved.
+//! `iolab plan JOB`: shows what would be done, with every value resolved.
 
 use iolab_resolve::Mode;
 

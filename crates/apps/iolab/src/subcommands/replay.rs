@@ -1,4 +1,4 @@
-//! `iolab replay`: a trace as a job for the runner that everything else uses.
+//! `iolab replay`: runs a trace as a job of the common runner.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -63,8 +63,8 @@ pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, ExitFailure> {
     Ok(run::exit_code(&recording))
 }
 
-/// With `--map` alone, a file that no map names would be replayed on where it is: the program's
-/// libraries, for example. That has to be asked for.
+/// With `--map` alone, a file that no map names would be replayed in its place, for example the
+/// program's libraries. The user has to ask for that explicitly.
 fn all_are_named(arguments: &ReplayArguments, plan: &Plan) -> Result<(), ExitFailure> {
     let is_told = arguments.directory.is_some() || arguments.in_place || arguments.ioengine.as_deref() == Some("null");
     if arguments.map.is_empty() || is_told {
@@ -87,7 +87,7 @@ fn all_are_named(arguments: &ReplayArguments, plan: &Plan) -> Result<(), ExitFai
     )))
 }
 
-/// The job, as `iolab run` would be given it.
+/// The job, as the arguments of `iolab run`.
 fn words(arguments: &ReplayArguments) -> Result<Vec<String>, ExitFailure> {
     let mistake = |text: &str| ExitFailure::mistake(format!("iolab: replay: {text}"));
     let to_null = arguments.ioengine.as_deref() == Some("null");
@@ -126,7 +126,7 @@ fn words(arguments: &ReplayArguments) -> Result<Vec<String>, ExitFailure> {
     Ok(words)
 }
 
-/// The engine that was asked for, or the plainest that does what the trace does.
+/// The requested engine, or the simplest one that can do what the trace does.
 fn engine(arguments: &ReplayArguments) -> Result<String, ExitFailure> {
     if let Some(engine) = &arguments.ioengine {
         return Ok(engine.clone());

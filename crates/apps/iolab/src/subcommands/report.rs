@@ -1,4 +1,4 @@
-//! `iolab report`: a saved recording in any format, or a study; both also as a page of HTML.
+//! `iolab report`: a saved recording in any format, or a study; both also as an HTML page.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -34,7 +34,7 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, ExitFailure> {
         (false, false) => in_formats(arguments)?,
     };
     match place {
-        // Who asks for figures as files only does not want a page on the terminal.
+        // A user who asks only for files of figures does not want a page on the terminal.
         None if arguments.figures.is_some() && !arguments.output_format.iter().any(|word| word == "html") => {}
         None if is_for_people(arguments) => output::print_for_people(&text)?,
         None => output::print(&text)?,
@@ -43,12 +43,13 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Whether nothing is printed that a program would read.
+/// Whether everything that is printed is for people, not for programs.
 fn is_for_people(arguments: &ReportArguments) -> bool {
     arguments.output_format.iter().all(|word| word == "normal") && arguments.intervals.as_deref() != Some("json")
 }
 
-/// A study has figures of its own, and no single recording that other formats could be made of.
+/// The report of a study. A study has figures of its own, but no single recording for other
+/// formats.
 fn of_study(arguments: &ReportArguments) -> Result<String, ExitFailure> {
     for (option, is_set) in [("--intervals", arguments.intervals.is_some()), ("--watch", arguments.watch.is_some())] {
         if is_set {
@@ -89,7 +90,7 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Ex
     Ok(page.html)
 }
 
-/// Each figure as a picture of its own and as a table.
+/// Writes each figure as a separate picture and as a table.
 fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<(), ExitFailure> {
     make_folder(folder)?;
     for figure in &page.figures {
@@ -141,8 +142,8 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, ExitFailure> {
     })
 }
 
-/// The report as the run printed it: what is to be known of the figures stands before them, after
-/// the header. One JSON document beside it stays one.
+/// The report as the run printed it: notes and findings follow the header and precede the results.
+/// If the report is one JSON document, nothing else is added to it.
 fn in_format(recording: &Recording, notes: &[String], format: Format, has_json: bool, columns: usize) -> String {
     match format {
         Format::Normal if !has_json => {
@@ -156,14 +157,14 @@ fn in_format(recording: &Recording, notes: &[String], format: Format, has_json: 
     }
 }
 
-/// What people must not overlook stands before the report; formats for programs have no place for
-/// it.
+/// Notes precede the report for people; formats for programs have no place for them.
 fn noted(format: Format, notes: &[String]) -> String {
     let shown = if format == Format::Normal { notes } else { &[] };
     shown.iter().map(|note| format!("note: {note}\n")).collect()
 }
 
-/// Findings. Recordings of older versions have none in them.
+/// The findings as text. Recordings of older versions do not contain any, so they are computed
+/// here.
 fn told(format: Format, recording: &Recording, columns: usize) -> String {
     match format {
         Format::Normal if recording.findings.is_empty() => {

@@ -1,4 +1,4 @@
-//! `iolab run`: the whole way from job to report.
+//! `iolab run`: everything from the job to the report.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -51,12 +51,12 @@ pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
     Ok(exit_code(&recording))
 }
 
-/// Plan to report: the measured part and everything that must be kept of it.
+/// From plan to report: runs the plan, saves the results and prints the report.
 pub(crate) fn execute(planned: &Planned, run: &RunOptions, mode: Mode) -> Result<Recording, ExitFailure> {
     execute_as(planned, run, mode, None)
 }
 
-/// The same, in another format than the options of the run say.
+/// Does the same, in another format than the run options say.
 pub(crate) fn execute_as(
     planned: &Planned,
     run: &RunOptions,
@@ -66,8 +66,8 @@ pub(crate) fn execute_as(
     let plan = &planned.plan;
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
     let JudgedPlan { accepted, guard } = pipeline::judge(plan, mode, &allowed)?;
-    // What may be lost is said in both modes, although scripts take a word on fio's standard error
-    // for a failure.
+    // Warnings about data that may be lost are printed in both modes, although scripts take any
+    // output on fio's standard error for a failure.
     let program = if mode == Mode::Fio { "fio" } else { "iolab" };
     accepted.iter().for_each(|warning| eprintln!("{program}: warning: {warning}"));
     if mode == Mode::Iolab {
@@ -83,8 +83,8 @@ pub(crate) fn execute_as(
     output.borrow_mut().begin(plan)?;
     let display = display(run, mode, &output.borrow());
     let mut show_snapshot = |recording: &Recording| {
-        // A report of the run so far that cannot be written does not end the run; the last one will
-        // say so.
+        // A report of the unfinished run that cannot be written does not end the run; writing the
+        // last report will fail with the error.
         let _ = output.borrow_mut().report(&shown(recording, &planned.redaction, mode));
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
@@ -102,8 +102,8 @@ pub(crate) fn execute_as(
     let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
     let printed = output.into_inner().finish(&shown(&recording, &planned.redaction, mode));
     if kept.is_err() || printed.is_err() {
-        // The run is over: what else there is to say of it must not be lost with what could not be
-        // written.
+        // The run is over. What remains to be said about it must not be lost because something
+        // could not be written.
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
     }
     let saved = kept?;
@@ -116,7 +116,7 @@ pub(crate) fn execute_as(
     Ok(recording)
 }
 
-/// Says which devices still have settings of killed runs.
+/// Warns about devices that still have the settings of killed runs.
 fn warn_of_left_over_settings() {
     for left in left_over_settings() {
         StandardError.note(&format!(
@@ -148,7 +148,7 @@ fn begin_keeping(
     }
 }
 
-/// The recording without what must not be kept.
+/// The recording without the values that must not be kept.
 fn redacted<'r>(recording: &'r Recording, redaction: &Redaction) -> Cow<'r, Recording> {
     let mut kept = Cow::Borrowed(recording);
     if !redaction.is_empty() {
@@ -157,8 +157,8 @@ fn redacted<'r>(recording: &'r Recording, redaction: &Redaction) -> Cow<'r, Reco
     kept
 }
 
-/// What reports are made of: as they will be made again from what is kept; those of fio show
-/// values, as fio's do.
+/// The recording that reports are made from. iolab's own reports are made from the redacted one, so
+/// that they can be made again from the saved recording. As in fio, fio's reports show the values.
 fn shown<'r>(recording: &'r Recording, redaction: &Redaction, mode: Mode) -> Cow<'r, Recording> {
     if mode == Mode::Fio { Cow::Borrowed(recording) } else { redacted(recording, redaction) }
 }
@@ -181,8 +181,8 @@ fn keep_recording(
             Ok(())
         }
         Ok(_) => Ok(()),
-        // The figures are about to be printed: not being able to keep them unasked is said, not
-        // died of.
+        // The figures are about to be printed. If the recording was not asked for, a failure to
+        // save it is only a warning.
         Err(error) if run.record.is_none() => {
             eprintln!("iolab: warning: {error}");
             Ok(())
@@ -191,7 +191,7 @@ fn keep_recording(
     }
 }
 
-/// Saves the log files; all of them are tried, the first failure is returned.
+/// Saves the log files. All of them are tried; the first failure is returned.
 fn keep_logs(
     kept: Result<(), iolab_activity::Failure>,
     recording: &Recording,
@@ -207,7 +207,7 @@ fn keep_logs(
     kept.and(iologs).and(logs).and_then(|saved| aggregate.map(|()| saved))
 }
 
-/// Takes fio-style arguments apart.
+/// Parses fio-style arguments.
 pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, ExitFailure> {
     let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
         ExitFailure::mistake(iolab_jobfile::render(diagnostics, sources, crate::printing::use_color()))
@@ -222,7 +222,7 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, ExitFail
     Ok(Asked { run: read.run, line })
 }
 
-/// A job, somewhere, or a helpful word.
+/// Requires a job in a file or on the command line, and otherwise returns a helpful message.
 pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), ExitFailure> {
     if command_line.files.is_empty() && !command_line.defines_jobs() {
         return Err(ExitFailure::mistake(
@@ -232,7 +232,7 @@ pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), ExitFai
     Ok(())
 }
 
-/// Options that ask for information instead of a run.
+/// Answers options that ask for information instead of a run.
 pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Option<u8>, ExitFailure> {
     if run.help {
         output::print_for_people(&run_options::usage(program, console::columns()))?;
@@ -256,7 +256,7 @@ pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Opt
     Ok(Some(0))
 }
 
-/// `--parse-only` and `--showcmd` end here.
+/// Ends `--parse-only` and `--showcmd` here.
 pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Option<u8>, ExitFailure> {
     if run.warnings_fatal && !planned.warnings.is_empty() {
         return Err(ExitFailure::mistake("warnings are fatal (--warnings-fatal)"));
@@ -267,14 +267,14 @@ pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Opt
     Ok((run.showcmd || run.parse_only).then_some(0))
 }
 
-/// Warnings of parsing and resolving, with their places.
+/// Prints warnings of parsing and resolving, with their places.
 pub(crate) fn show_warnings(planned: &Planned) {
     if !planned.warnings.is_empty() {
         eprint!("{}", iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, crate::printing::use_color()));
     }
 }
 
-/// What each worker has to say that its figures do not.
+/// Prints what each worker reports besides its figures.
 pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
     if recording.interrupted {
         eprintln!("{program}: interrupted: the results cover only the part that ran; run the job again for all of it");
@@ -329,8 +329,8 @@ fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, ExitFailure> {
     Ok(formats)
 }
 
-/// fio prints terse, JSON, normal, however they were asked for, and one JSON document of the fuller
-/// kind.
+/// Sorts formats as fio does: terse, JSON, normal, in whatever order they were requested. There is
+/// one JSON document, json+ if it was requested.
 fn in_fios_order(formats: &mut Vec<Format>) {
     if formats.contains(&Format::JsonPlus) {
         formats.retain(|format| *format != Format::Json);

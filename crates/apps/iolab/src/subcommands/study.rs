@@ -1,5 +1,5 @@
 //! `iolab study`: the command line of `iolab-study-runner`, which runs one job under several
-//! settings, in blocks, and says what can be said of the differences.
+//! settings, in blocks, and judges the differences.
 
 pub(crate) mod from_words;
 
@@ -118,7 +118,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
     }
 }
 
-/// The default folder; says so where it is not the usual one.
+/// The default folder; prints its name if it is not the usual one.
 fn unasked_folder(file: &Path) -> PathBuf {
     let path = default_folder(file);
     if path.file_name() != file.file_stem() {
@@ -128,7 +128,7 @@ fn unasked_folder(file: &Path) -> PathBuf {
     path
 }
 
-/// Does something with each, until one does not end well.
+/// Applies `each` to all of them in turn, until one does not end with exit code 0.
 fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, ExitFailure>) -> Result<u8, ExitFailure> {
     for one in all {
         match each(one)? {
@@ -151,7 +151,7 @@ fn located_in(file: &Path, study: &Study, failure: ExitFailure) -> ExitFailure {
     located(file, study, iolab_activity::Failure::report(kind, message)).into()
 }
 
-/// Says what a study would run.
+/// Prints what a study would run.
 fn announce(study: &Study, job: &str) -> Result<u8, ExitFailure> {
     output::print(&runner(&Permissions::default()).announcement(study, job)?)?;
     Ok(0)
@@ -165,7 +165,7 @@ fn show(folder: &Path, json: bool) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Runs studies that the database lists.
+/// A runner whose studies are listed in the database.
 fn runner(permissions: &Permissions) -> StudyRunner<'_> {
     StudyRunner { pipeline: pipeline::pipeline(), permissions, is_listed: true }
 }

@@ -1,4 +1,4 @@
-//! `iolab synthesize`: the command line of `iolab-synthesize`, which makes a job of a trace.
+//! `iolab synthesize`: the command line of `iolab-synthesize`, which makes a job from a trace.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -14,7 +14,7 @@ use crate::exit::ExitFailure;
 use crate::outputs;
 use crate::printing::{complain_for_people, print};
 
-/// Operations that may end during one of them before the order is lost.
+/// How many operations may end during another one before the order is lost.
 const WINDOW: usize = 1 << 14;
 
 /// Of which trace, and what is known beside it.
@@ -47,7 +47,7 @@ pub(crate) struct SynthesizeArguments {
     roles: Option<PathBuf>,
 }
 
-/// `12.5-40`.
+/// Parses a part of a trace, such as `12.5-40`.
 pub(crate) fn stretch(text: &str) -> Result<TraceStretch, String> {
     let wanted = || "write two numbers of seconds, the second larger, as in 12.5-40".to_owned();
     let (from, until) = text.split_once('-').ok_or_else(wanted)?;
@@ -90,7 +90,7 @@ pub(crate) fn main(arguments: &SynthesizeArguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Reads a trace twice.
+/// Reads a trace twice and models the program.
 pub(crate) fn model_of(path: &Path, request: &ModelRequest) -> Result<ProgramModel, ExitFailure> {
     let ordered = || -> Result<Ordered<BufReader<File>>, ExitFailure> { Ok(Ordered::new(open(path)?, WINDOW)) };
     ProgramModel::of(&mut ordered()?, &mut ordered()?, request).map_err(|error| unreadable(path, error))

@@ -1,5 +1,5 @@
-//! `iolab validate`: the command line of `iolab-validate`, which holds a job against an
-//! application.
+//! `iolab validate`: the command line of `iolab-validate`, which compares a job with the
+//! application that it stands for.
 
 use std::path::{Path, PathBuf};
 
@@ -66,13 +66,13 @@ pub(crate) fn main(arguments: &ValidateArguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// What a sync of the job stands for.
+/// How many commits a sync of the job stands for.
 fn commits_per_sync(job: &str) -> Result<f64, ExitFailure> {
     let planned = pipeline::pipeline().plan_words(&[job.to_owned()])?;
     Ok(planned.plan.workers.iter().find_map(|worker| worker.measurement.commits_per_sync).unwrap_or(1.0))
 }
 
-/// Runs the job under the tracer; the trace.
+/// Runs the job under the tracer; returns the path of the trace.
 fn traced(job: &str, folder: &Path) -> Result<PathBuf, ExitFailure> {
     let failed = |what: String| ExitFailure::failed(format!("iolab: validate: {what}"));
     let program = std::env::current_exe().map_err(|error| failed(format!("this program's file: {error}")))?;

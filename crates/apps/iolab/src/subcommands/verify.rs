@@ -1,7 +1,7 @@
-//! `iolab verify`: what a loss of power, or a kill, has left of the data that a state knows.
+//! `iolab verify`: checks data after a loss of power, or a kill, against a saved state.
 //!
-//! It reads as a job of the runner, by the engine that wrote. A file that is too short is not made
-//! longer: what is missing is counted.
+//! The data is read by a job of the runner, with the engine that wrote it. A file that is too short
+//! is not extended; the missing blocks are counted.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::pipeline;
 use crate::printing;
 use crate::subcommands::run;
 
-/// Bytes of a read, if intervals are not longer.
+/// Length of a read in bytes, unless verify intervals are longer.
 const READ_BYTES: u64 = 64 << 10;
 
 /// Which state, and where the data is now.
@@ -71,7 +71,7 @@ pub(crate) fn main(arguments: &VerifyArguments) -> Result<u8, ExitFailure> {
     Ok(if missing.is_some() { code.max(FAILED) } else { code })
 }
 
-/// Where the data can be read up to: a file may be shorter than what was written.
+/// The end of the data that can be read: a file may be shorter than what was written to it.
 fn end_of(place: &Path, end_bytes: u64) -> u64 {
     match std::fs::metadata(place) {
         Ok(metadata) if metadata.is_file() => metadata.len().min(end_bytes),
@@ -79,13 +79,13 @@ fn end_of(place: &Path, end_bytes: u64) -> u64 {
     }
 }
 
-/// The first of the blocks behind the end of the file that must be there, and how many there are.
+/// The first block beyond the end of the file that must exist, and the number of such blocks.
 fn missing(kept: &KeptState, end_bytes: u64) -> Option<(u64, u64)> {
     let behind = kept.bounds().filter(|(offset, length, bound)| offset + length > end_bytes && !bound.admits_zeroes());
     behind.fold(None, |found, (offset, ..)| Some(found.map_or((offset, 1), |(first, count)| (first, count + 1))))
 }
 
-/// A line for each range of blocks that must hold the same.
+/// One line for each range of blocks with the same requirement.
 fn list(kept: &KeptState) -> String {
     let mut text = format!("{:>16} {:>16}  {}\n", "offset", "bytes", kept.about.path.display());
     let mut ranges: Vec<(u64, u64, &str)> = Vec::new();
@@ -101,7 +101,7 @@ fn list(kept: &KeptState) -> String {
     text
 }
 
-/// The job that reads, as `iolab run` would be given it.
+/// The job that reads, as the arguments of `iolab run`.
 fn words(arguments: &VerifyArguments, kept: &KeptState, place: &Path, end_bytes: u64) -> Vec<String> {
     let about = &kept.about;
     let escaped = place.to_string_lossy().replace(':', "\\:");

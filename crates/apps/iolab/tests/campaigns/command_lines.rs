@@ -1,4 +1,4 @@
-//! Command lines whose words are dropped, doubled, swapped and replaced. None of them runs
+//! Command lines whose words are dropped, doubled and replaced at random. None of them runs
 //! anything.
 
 use iolab_jobfile::OPTIONS;
@@ -7,7 +7,7 @@ use crate::random::{HOSTILE, Random};
 use crate::support::Lab;
 use crate::{bounded, campaign, inputs};
 
-/// What they are made from. The first word stays.
+/// The command lines to start from. The first word stays.
 const BASES: &[&str] = &[
     "plan --name=a --ioengine=null --size=1m --rw=randrw --bs=4k --iodepth=4 --numjobs=2",
     "plan --ioengine=psync --rw=read --name=a --size=1m --name=b --filesize=1m --nrfiles=4 --runtime=10 --time_based",
@@ -39,7 +39,7 @@ const BASES: &[&str] = &[
 
 fn words(random: &mut Random) -> Vec<String> {
     let mut words: Vec<String> = random.pick(BASES).split(' ').map(str::to_owned).collect();
-    // The subcommand, and that of the subcommand, say what may happen: they stay.
+    // The subcommand and its own subcommand decide what may happen, so they stay.
     let kept = if ["db", "study", "device", "fs"].contains(&words[0].as_str()) { 2 } else { 1 };
     for _ in 0..1 + random.below(4) {
         let at = kept + random.below(words.len() - kept + 1);

@@ -1,4 +1,4 @@
-//! Job files of random options with random values, planned.
+//! Plans job files with random options and random values.
 
 use iolab_jobfile::OPTIONS;
 
@@ -6,7 +6,7 @@ use crate::random::{HOSTILE, Random, scrambled};
 use crate::support::Lab;
 use crate::{bounded, campaign, inputs};
 
-/// Engines that need nothing of the machine.
+/// Engines that need nothing from the machine.
 const ENGINES: &[&str] =
     &["null", "psync", "sync", "pvsync2", "libaio", "io_uring", "mmap", "posixaio", "cpuio", "filestat"];
 

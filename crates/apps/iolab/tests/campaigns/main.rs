@@ -1,14 +1,16 @@
-//! Random inputs by the thousand: job files, command lines, recordings, folders of studies. None
-//! may panic, hang, or take more memory than a bound.
+//! Thousands of random inputs: job files, command lines, recordings, folders of studies. None may
+//! cause a panic, a hang, or use more memory than a limit.
 //!
-//! `cargo test` tries a few of each. The whole campaign, a number of inputs for each kind:
+//! `cargo test` tries a few of each. This runs the whole campaign, with a number of inputs for each
+//! kind:
 //!
 //! ```sh
 //! IOLAB_CAMPAIGN=6000,4000,3000,1000 cargo test -p iolab --test campaigns -- --nocapture
 //! ```
 //!
-//! Input *n* is made from the number *n* alone, and is named when it fails: `IOLAB_CAMPAIGN_FROM=n`
-//! begins with it. Nothing is run: job files and command lines are planned, in an empty folder.
+//! Input *n* is made from the number *n* alone, and a failure names the number:
+//! `IOLAB_CAMPAIGN_FROM=n` starts with it. Nothing is run: job files and command lines are planned,
+//! in an empty folder.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -25,12 +27,12 @@ use std::time::Duration;
 
 use support::{Lab, now_ns};
 
-/// Address space of a program under test, KiB: what it maps without touching counts, too.
+/// Address space of a program under test, KiB: mapped but untouched memory counts, too.
 const MOST_KIB: u64 = 3 << 20;
-/// Nothing takes that long, or it hangs.
+/// A program that takes longer than this hangs, ns.
 const PATIENCE_NS: u64 = 120_000_000_000;
 
-/// The numbers of the inputs of a kind: `place` in `IOLAB_CAMPAIGN`, or a few.
+/// The numbers of the inputs of a kind: as many as item `place` of `IOLAB_CAMPAIGN` says, or a few.
 fn inputs(place: usize, few: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok();
     let from = number("IOLAB_CAMPAIGN_FROM").and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -48,7 +50,7 @@ struct End {
 }
 
 impl End {
-    /// Whether it ended as it meant to.
+    /// Whether it ended with a deliberate exit code, without a panic or a hang.
     fn is_sound(&self) -> bool {
         let bad =
             ["panicked", "overflowed its stack", "memory allocation"].iter().any(|word| self.errors.contains(word));
@@ -56,7 +58,7 @@ impl End {
     }
 }
 
-/// Runs a program in the folder of `lab` within the bounds.
+/// Runs a program in the folder of `lab`, within the limits.
 fn bounded(lab: &Lab, number: u64, program: &str, words: &[String], environment: &[(&str, String)]) -> End {
     let errors = lab.path(&format!(".errors-{number}"));
     let mut child = Command::new("/bin/sh")
@@ -91,8 +93,7 @@ fn bounded(lab: &Lab, number: u64, program: &str, words: &[String], environment:
     End { code: status.code(), errors: said, hung }
 }
 
-/// Tries every input, on as many threads as there are processors; a failure is described by
-/// `attempt`.
+/// Tries every input, on as many threads as there are processors. `attempt` describes a failure.
 fn campaign(numbers: std::ops::Range<u64>, attempt: impl Fn(u64) -> Result<(), String> + Sync) {
     let next = AtomicU64::new(numbers.start);
     let failures = std::sync::Mutex::new(Vec::new());

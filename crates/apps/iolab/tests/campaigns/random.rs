@@ -1,8 +1,8 @@
-//! Random numbers and values that mean harm.
+//! Random numbers and hostile values.
 
 use iolab_random::SplitMix64;
 
-/// splitmix64: every seed is a good one, and the same everywhere.
+/// splitmix64: every seed is good, and gives the same numbers everywhere.
 pub(crate) struct Random(SplitMix64);
 
 impl Random {
@@ -93,7 +93,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "1000000",
 ];
 
-/// `bytes` with a few random changes.
+/// Changes `bytes` in a few random places.
 pub(crate) fn scrambled(mut bytes: Vec<u8>, random: &mut Random) -> Vec<u8> {
     for _ in 0..random.below(4) {
         let at = random.below(bytes.len() + 1);

@@ -1,8 +1,8 @@
-//! Recordings, whole and partial, with values replaced by hostile ones and bytes changed, through
-//! everything that reads them.
+//! Recordings, whole and partial, with hostile values and changed bytes, passed to everything that
+//! reads them.
 //!
-//! A batch of them is read in a process of its own within the bounds, which names each input before
-//! it begins; some go through the program, too.
+//! A batch is read in a separate process within the limits, which names each input before it begins
+//! with it. Some inputs are also given to the program.
 
 use std::io::Write;
 
@@ -46,7 +46,7 @@ fn hostile(random: &mut Random) -> Value {
     }
 }
 
-/// Goes down to a random place and changes what is there.
+/// Descends to a random place and changes the value there.
 pub(crate) fn change(value: &mut Value, random: &mut Random) {
     let stop = random.below(12) == 0;
     match value {
@@ -75,7 +75,7 @@ pub(crate) fn change(value: &mut Value, random: &mut Random) {
     }
 }
 
-/// Input `number`: a recording, a partial one, or a report of fio.
+/// Makes input `number`: a recording, a partial recording, or a report of fio.
 fn input(number: u64, seeds: &[Value]) -> Vec<u8> {
     let mut random = Random::new(number);
     let mut value = random.pick(seeds).clone();
@@ -94,8 +94,8 @@ fn input(number: u64, seeds: &[Value]) -> Vec<u8> {
     if random.below(4) == 0 { scrambled(bytes, &mut random) } else { bytes }
 }
 
-/// A partial recording whose entries have right checksums: the beginning is good or not, workers
-/// and observations are of `value`.
+/// A partial recording whose entries have correct checksums. Its start is that of `good` or of
+/// `value`; workers and observations are those of `value`.
 fn partial_of(good: &Recording, value: &Value, random: &mut Random) -> Vec<u8> {
     let mut start = good.clone();
     start.workers.clear();
@@ -116,7 +116,7 @@ fn partial_of(good: &Recording, value: &Value, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Everything that is made of a recording, and what it cost is only time.
+/// Does everything that can be done with a recording and needs no more than time.
 fn read(bytes: &[u8], good: &Recording, store: &mut Database) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let recording = match Partial::read(bytes) {
@@ -176,8 +176,8 @@ fn compare(summary: RunSummary, good: &Recording, store: &mut Database) {
     assert!(id.and_then(|id| store.entry(id)).is_ok() && store.list(&Filter::default()).is_ok());
 }
 
-/// Reads the batch that `IOLAB_CAMPAIGN_BATCH` and `IOLAB_CAMPAIGN_COUNT` name, else the first few
-/// inputs; the test below runs it in processes of its own.
+/// Reads the batch that `IOLAB_CAMPAIGN_BATCH` and `IOLAB_CAMPAIGN_COUNT` name, otherwise the first
+/// few inputs. The test below runs this one in separate processes.
 #[test]
 fn one_batch() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -220,7 +220,7 @@ fn recordings_are_read_or_refused() {
     });
 }
 
-/// The same inputs, now as files given to the program.
+/// Gives the same inputs to the program as files.
 #[test]
 fn the_program_reads_or_refuses_recordings() {
     let (lab, seeds) = (Lab::new(), seeds());

@@ -1,5 +1,5 @@
-//! Folders of studies in which files are changed, cut, gone, or something else, through everything
-//! that reads such folders. None is run.
+//! Study folders in which files are changed, cut, removed or replaced, passed to everything that
+//! reads such folders. No study is run.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::recordings::change;
 use crate::support::Lab;
 use crate::{bounded, campaign, inputs};
 
-/// A study of the null engine that was run, in the folder `good`.
+/// Runs a study of the null engine in the folder `good`.
 fn study(lab: &Lab) -> Vec<PathBuf> {
     lab.file("job.fio", "[job]\nioengine=null\nsize=1m\nrw=randread\nwrite_lat_log=log\n");
     let axis = "[[axis]]\noption = \"iodepth\"\nvalues = [1, 2]\n";
@@ -33,7 +33,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Makes input *number*: a copy of the folder with one to three files that are not what they were.
+/// Makes input *number*: a copy of the folder with one to three damaged files.
 fn damage(lab: &Lab, files: &[PathBuf], number: u64) -> String {
     let name = format!("study-{number}");
     for file in files {

@@ -14,8 +14,8 @@ fn its_fields_stand_where_it_looks() {
     let line = Line::new(text.trim_end(), &V4);
     assert_eq!((line.text(1), line.text(3), line.integer(4), line.integer(5)), ("4", "perf", 0, 0));
     assert!(line.text(2).starts_with("fio-3"));
-    // Its own table: read io, bandwidth, iops, runtime from 6; write from 47; trim from 88; CPU
-    // from 129.
+    // The consumer's own table: read I/O, bandwidth, IOPS, runtime from field 6; write from 47;
+    // trim from 88; CPU from 129.
     for (direction, first) in [(0, 6), (1, 47), (2, 88)] {
         assert_eq!(V4.direction(direction, 0), first);
         let used = direction < 2;

@@ -3,8 +3,8 @@
 
 use crate::drop_in::Folder;
 
-/// What `grep -Eoi 'KEY[CHARACTERS]+'` finds in a line, without the key; of a number that fio fills
-/// up to its width, what is behind the blanks.
+/// What `grep -Eoi 'KEY[CHARACTERS]+'` finds in a line, without the key. Blanks with which fio pads
+/// a number are skipped.
 fn grep<'a>(line: &'a str, key: &str, characters: &str) -> &'a str {
     let after = line.split_once(key).unwrap_or_else(|| panic!("no {key} in {line:?}")).1.trim_start();
     let end = after.find(|c: char| !characters.contains(c)).unwrap_or(after.len());

@@ -32,7 +32,7 @@ fn the_report_has_what_it_draws() {
     folder.write("job.fio", JOB);
     let report = report(&folder, &["job.fio"]);
     assert!(text(&report, "fio version").starts_with("fio-3"));
-    // It merges options of the run into those of each job, where there are any, and expects a
+    // It merges the options of the run, if there are any, into those of each job, and expects a
     // table.
     assert!(report.get("global options").is_none_or(serde_json::Value::is_object));
     for job in at(&report, "jobs").as_array().expect("jobs") {

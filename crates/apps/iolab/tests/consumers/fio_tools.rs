@@ -1,5 +1,5 @@
 //! fio's own tools: fio_jsonplus_clat2csv reads the bins of json+; fiologparser reads logs of time,
-//! value, direction and block size and spreads each value over the interval before it.
+//! value, direction and block size, and spreads each value over the interval before it.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! FioSynth: its own list of percentiles, and volumes and rates of each direction.
+//! FioSynth: its own list of percentiles, and amounts and rates of each direction.
 
 use crate::drop_in::Folder;
 use crate::{at, integer, number, report, text};

@@ -1,5 +1,5 @@
-//! kubestr (and kbench): decodes the JSON report into structs of Go, where an integer field refuses
-//! `1.0` and a 32-bit field refuses what does not fit.
+//! kubestr (and kbench): decodes the JSON report into Go structs, where an integer field refuses
+//! `1.0` and a 32-bit field refuses values that do not fit.
 
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ fn check_report(report: &Value) {
     }
 }
 
-/// Its own four sections, with the folder of the claim given on the command line.
+/// Its own four sections; the folder of the claim is given on the command line.
 const JOBS: &str = "[global]
 randrepeat=0
 verify=0

@@ -1,5 +1,5 @@
-//! LISA: regular expressions over the normal report, written out here by hand: `IOPS=(.+?),` in a
-//! direction's line, then a latency line ending in its `avg=`.
+//! LISA: applies regular expressions to the normal report, written out here by hand: `IOPS=(.+?),`
+//! in the line of a direction, then a latency line that ends in its `avg=`.
 
 use crate::drop_in::Folder;
 

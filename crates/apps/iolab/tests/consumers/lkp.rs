@@ -1,4 +1,4 @@
-//! lkp-tests: skips whatever stands before the first `{`, then reads rates, latencies and their
+//! lkp-tests: skips everything before the first `{`, then reads rates, latencies and their
 //! distribution.
 
 use serde_json::Value;

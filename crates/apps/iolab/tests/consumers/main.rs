@@ -1,6 +1,6 @@
-//! Programs that read fio's reports and logs, one file each: it runs our `fio` on a tiny job and
-//! reads exactly what that program reads, with the types it expects. The programs themselves are
-//! not run; what they read was taken from their sources.
+//! Programs that read fio's reports and logs, one file each. A test runs our `fio` on a tiny job
+//! and reads exactly what that program reads, with the types that it expects. The programs
+//! themselves are not run; what they read was taken from their sources.
 
 mod blktests;
 mod dbench;
@@ -22,8 +22,8 @@ mod yabs;
 use drop_in::Folder;
 use serde_json::Value;
 
-/// The JSON report of a run that succeeds: it opens and closes as fio's does, in lines of their
-/// own.
+/// The JSON report of a run that succeeds. As fio's, it begins and ends with a brace on a line of
+/// its own.
 fn report(folder: &Folder, arguments: &[&str]) -> Value {
     let mut all = vec!["--output-format=json", "--output=report.json"];
     all.extend(arguments);
@@ -34,7 +34,7 @@ fn report(folder: &Folder, arguments: &[&str]) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// The member at `path`, steps separated by `/`.
+/// The member at `path`; its steps are separated by `/`.
 fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('/').fold(value, |value, step| {
         let next = match step.parse::<usize>() {

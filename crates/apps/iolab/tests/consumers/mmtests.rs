@@ -15,9 +15,9 @@ fn bandwidth_and_iops_stand_where_it_looks() {
     assert_eq!((writer.text(1), writer.integer(5)), ("5", 0));
     assert_eq!(writer.integer(V5.direction(1, 0)), 1024, "KiB written");
     assert!(writer.integer(V5.direction(1, 1)) > 0 && writer.integer(V5.direction(1, 2)) > 0);
-    // Samples of bandwidth; least, most, mean, deviation and samples of IOPS.
+    // Bandwidth samples; then least, most, mean, deviation and number of samples of IOPS.
     let block: Vec<f64> = (41..47).map(|nth| writer.number(V5.direction(1, nth))).collect();
-    // Extremes are integers, the mean is not.
+    // The extremes are integers, the mean is not.
     assert!(block[0] >= 1.0 && block[1] < block[3] + 1.0 && block[3] < block[2] + 1.0 && block[5] >= 1.0, "{block:?}");
 }
 

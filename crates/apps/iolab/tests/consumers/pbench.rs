@@ -1,13 +1,13 @@
-//! pbench, crucible and fio's own fio-histo-log-pctiles: histogram logs of 29 groups of 64 bins,
-//! whose counts are of the interval alone and whose bins stand for known latencies.
+//! pbench, crucible and fio's own fio-histo-log-pctiles: histogram logs of 29 groups of 64 bins.
+//! Counts cover one interval only, and bins stand for known latencies.
 
 use crate::drop_in::Folder;
 use crate::{at, integer, number, report};
 
 const BINS: usize = 29 * 64;
 
-/// The latency (ns) a bin stands for: exact in the first two groups, then the middle of a width
-/// that doubles by group.
+/// The latency (ns) that a bin stands for: exact in the first two groups, then the middle of the
+/// bin, whose width doubles with each group.
 fn nanoseconds(bin: usize) -> f64 {
     if bin < 128 {
         return bin as f64;

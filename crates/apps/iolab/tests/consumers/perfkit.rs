@@ -1,4 +1,4 @@
-//! PerfKitBenchmarker: one sample of each figure of every job and direction that moved anything.
+//! PerfKitBenchmarker: one sample of each figure of every job and direction that transferred data.
 
 use crate::drop_in::Folder;
 use crate::{at, number, report, text};

@@ -1,4 +1,4 @@
-//! YABS: greps the job's line of `--minimal` and cuts rates out by position.
+//! YABS: greps the job's line of `--minimal` and cuts out rates by position.
 
 use crate::drop_in::Folder;
 use crate::terse_fields::{Line, V3};
@@ -18,7 +18,7 @@ fn rates_stand_where_it_cuts() {
         let line = out.lines().find(|line| line.contains(&name[7..])).expect("the job's line");
         let line = Line::new(line, &V3);
         assert_eq!(line.text(1), "3");
-        // KiB/s and IOPS of reads, of writes.
+        // KiB/s and IOPS, of reads and of writes.
         let rates = [7, 8, 48, 49].map(|position| line.integer(position));
         assert!(rates.iter().all(|rate| *rate > 0), "{rates:?}");
         assert_eq!((V3.direction(0, 2), V3.direction(1, 2)), (8, 49));

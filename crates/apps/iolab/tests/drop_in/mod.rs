@@ -1,5 +1,5 @@
-//! A temporary folder to run our `fio` in. It guarantees that every run ends: no job of a test is
-//! long, and each is waited for.
+//! A temporary folder to run our `fio` in. Every run ends: no job of a test is long, and each is
+//! waited for.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ pub(crate) struct Folder {
     directory: TempDir,
 }
 
-/// What a run left.
+/// The result of a run.
 pub(crate) struct Finished {
     /// Exit code; -1 for a signal.
     pub(crate) code: i32,
@@ -38,7 +38,7 @@ impl Folder {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Our `fio`, about to run here without standard input.
+    /// A command that will run our `fio` here, without standard input.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fio"));
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
@@ -54,7 +54,7 @@ impl Folder {
         }
     }
 
-    /// A run that succeeds, silently on standard error; its standard output.
+    /// Runs `fio`, expects success and an empty standard error, and returns the standard output.
     pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let finished = self.fio(arguments);
         assert_eq!((finished.code, finished.err.as_str()), (0, ""), "{arguments:?}");

@@ -1,4 +1,4 @@
-//! Exit codes, and standard error: empty when all is well, never empty when it is not.
+//! Exit codes and standard error: it is empty on success, and never empty on failure.
 
 use crate::ONE;
 use crate::drop_in::Folder;
@@ -71,7 +71,7 @@ fn a_file_that_no_job_made_is_overwritten_where_it_is_named_with_one_line_about_
     let finished = folder.fio(&arguments);
     assert_eq!((finished.code, finished.err.lines().count()), (0, 1), "{}", finished.err);
     assert!(finished.err.starts_with("fio: warning: precious: the file holds 100000 bytes"), "{}", finished.err);
-    // What a job made is overwritten without a word.
+    // A file that a job made is overwritten without a warning.
     for _ in 0..2 {
         folder.good(&["--name=x", "--rw=randwrite", "--size=64k", "--filename=made", "--minimal"]);
     }

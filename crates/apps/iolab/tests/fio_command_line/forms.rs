@@ -1,4 +1,4 @@
-//! Forms of options, and options that ask a question.
+//! Forms of options, and options that ask for information.
 
 use crate::drop_in::Folder;
 use crate::{ONE, TWO};
@@ -66,7 +66,7 @@ fn showcmd_and_parse_only_run_nothing() {
         assert!(line.contains(word), "{line}: no {word}");
     }
     assert!(!folder.path("a.0.0").exists(), "no file was laid out");
-    // What it prints is a command line.
+    // The output is a valid command line.
     let words: Vec<&str> = line.split_whitespace().skip(1).chain(["--parse-only"]).collect();
     assert_eq!(folder.good(&words), "");
     folder.write("bad.fio", "[a]\nrw=randread\nnosuch=1\n");

@@ -1,4 +1,4 @@
-//! Where jobs come from: files, several of them, standard input, sections, the environment.
+//! Sources of jobs: one or several files, standard input, sections, the environment.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -30,7 +30,7 @@ fn several_files_run_one_after_the_other() {
         jobs.iter().map(|job| (job["jobname"].as_str().unwrap_or(""), job["groupid"].as_u64().unwrap_or(99))).collect();
     assert_eq!(groups, [("c", 0), ("a", 1), ("b", 2)]);
     let starts: Vec<u64> = jobs.iter().map(|job| job["job_start"].as_u64().expect("a start")).collect();
-    // The first needs a quarter of a second at its rate.
+    // At its rate, the first job needs a quarter of a second.
     assert!(starts[1] >= starts[0] + 200 && starts[2] >= starts[1], "{starts:?}");
 }
 
@@ -72,7 +72,7 @@ fn job_files_read_the_environment() {
 fn command_line_and_file_go_together() {
     let folder = Folder::new();
     folder.write("one.fio", ONE);
-    // Before any --name, options hold for the jobs of files, where these say nothing else.
+    // Options before any `--name` apply to the jobs of files that do not set them.
     let all = lines(&folder.good(&["--bs=64k", "--size=4m", "one.fio", "--minimal"]));
     assert_eq!(all, [("c".to_owned(), "0".to_owned(), "1024".to_owned())]);
     let include = "[global]\ninclude one.inc\n[d]\nrw=read\n";

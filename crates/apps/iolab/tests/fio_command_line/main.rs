@@ -1,5 +1,5 @@
-//! fio's command line as scripts use it: options of the run, forms of options, where jobs come
-//! from, exit codes and signals. Compared with what fio 3.33 answers to the same lines.
+//! fio's command line as scripts use it: options of the run, forms of options, sources of jobs,
+//! exit codes and signals. The expected results are those of fio 3.33 for the same command lines.
 
 #[path = "../drop_in/mod.rs"]
 mod drop_in;

@@ -1,4 +1,4 @@
-//! The small program `fio` finds the `iolab` that it becomes, and says so when there is none.
+//! The small program `fio` finds and executes `iolab`, and reports an error if there is none.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,8 +9,8 @@ use tempfile::TempDir;
 const FIO: &str = env!("CARGO_BIN_EXE_fio");
 const IOLAB: &str = env!("CARGO_BIN_EXE_iolab");
 
-/// A folder with `fio` alone: a hard link, which unlike a copy is never open for writing when it is
-/// started.
+/// A folder with only `fio`, as a hard link. Unlike a copy, a link is never open for writing when
+/// it is started.
 fn installed() -> TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary folder");
     std::fs::hard_link(FIO, folder.path().join("fio")).expect("on one file system");
@@ -34,7 +34,7 @@ fn is_missed(output: &Output) {
 fn without_iolab_it_says_what_is_missing() {
     let folder = installed();
     is_missed(&start(&folder, Path::new("/no/such/folder"), &["--version"]));
-    // A link to itself is no iolab: it would start itself for ever.
+    // A link to itself is not iolab: the program would start itself forever.
     symlink("fio", folder.path().join("iolab")).unwrap();
     is_missed(&start(&folder, folder.path(), &["--version"]));
 }

@@ -43,13 +43,13 @@ fn formats_come_in_fios_order() {
 #[test]
 fn terse_versions_have_their_fields() {
     let folder = folder();
-    // The null engine touches no disk, so no disk's fields follow.
+    // The null engine uses no disk, so there are no fields of disks.
     for (version, fields) in [("3", 121), ("4", 162), ("5", 180)] {
         let text = folder.good(&["--minimal", &format!("--terse-version={version}"), "one.fio"]);
         let found: Vec<&str> = text.trim_end().split(';').collect();
         assert_eq!((text.lines().count(), found[0], found.len()), (1, version, fields));
     }
-    // Version 2 has no version of fio and, as in fio, goes without the blank description.
+    // Version 2 lacks the version of fio and, as in fio, the empty description.
     assert!(folder.good(&["--minimal", "--terse-version=2", "one.fio"]).starts_with("2;c;0;0;1024;"));
 }
 
@@ -75,7 +75,7 @@ fn the_status_line_is_shown_when_asked_for() {
     assert!(text.contains("[eta "));
     assert_eq!(folder.good(&[&job[..], &["--eta=never", "--output=r.txt"]].concat()), "");
     assert_eq!(folder.good(&[&job[..], &["--output=r.txt"]].concat()), "");
-    // With JSON on standard output nothing else may stand there.
+    // With JSON on standard output, nothing else may be printed there.
     let text = folder.good(&[&job[..], &["--eta=always", "--output-format=json"]].concat());
     assert!(serde_json::from_str::<Value>(&text).is_ok());
 }

@@ -1,5 +1,5 @@
-//! Signals: SIGTERM and SIGINT end a run promptly with 128 and a whole report, SIGUSR1 and the file
-//! `fio-dump-status` ask for a report of the run so far.
+//! Signals: SIGTERM and SIGINT promptly end a run with 128 and a complete report; SIGUSR1 and the
+//! file `fio-dump-status` request a report of the run so far.
 
 use std::path::Path;
 use std::process::{Child, Command};
@@ -15,7 +15,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.is_ok_and(|status| status.success()), "kill -{name}");
 }
 
-/// Waits until `done`; gives up after much longer than it can take.
+/// Waits until `done` returns true; gives up after much more time than it can need.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..1000 {
         if done() {
@@ -26,14 +26,14 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     panic!("{what}: not within ten seconds");
 }
 
-/// Starts a run that would last a minute and lets it begin: its header is in the report file once
-/// it does.
+/// Starts a run that would last a minute, and waits until it has begun: then its header is in the
+/// report file.
 fn begin(folder: &Folder, more: &[&str]) -> Child {
     let arguments = [&JOB[..], &["--output=report"], more].concat();
     let child = folder.command(&arguments).env("TMPDIR", folder.path("")).spawn().expect("fio starts");
     let report = folder.path("report");
     until("the report's header", || std::fs::read_to_string(&report).is_ok_and(|text| text.contains("Starting 1")));
-    // Signals count from before the header on; the worker needs a moment to have done something to
+    // Signals are handled from before the header on. The worker needs a moment to have something to
     // report.
     std::thread::sleep(Duration::from_millis(300));
     child

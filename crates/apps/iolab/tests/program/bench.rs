@@ -1,5 +1,5 @@
-//! `iolab bench`: the card and its JSON, what it leaves behind, and what it does not write to. How
-//! fast anything is, is not judged.
+//! `iolab bench`: the card and its JSON, the files it leaves, and what it refuses to write to. The
+//! speed is not judged.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ fn bench(target: &str) -> Vec<String> {
     ["bench", target].into_iter().chain(SHORT).map(str::to_owned).collect()
 }
 
-/// What the program left in the folder.
+/// The files that the program left in the folder.
 fn left_behind(lab: &Lab) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(lab.path("")).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("iolab-bench")).collect()
@@ -58,7 +58,7 @@ fn a_page_has_what_the_card_has_and_replaces_no_file_of_others() {
         assert!(page.text.contains(name), "{name}");
     }
     assert!(page.headings.iter().any(|(_, text)| text == "Known drives"));
-    // Its own page it replaces.
+    // It replaces its own page.
     lab.run(bench(target).into_iter().chain(["-o".to_owned(), "b.html".to_owned()])).ended(0, "");
 }
 
@@ -74,7 +74,8 @@ fn every_profile_measures_all_its_patterns_on_a_virtual_ssd_and_prints_json() {
         assert_eq!((&object["profile"], &object["engine"]), (&profile.into(), &"nvme".into()));
         let measured = object["patterns"].as_array().unwrap();
         assert_eq!(measured.len(), patterns, "{profile}");
-        // SNIA's goes on until it is steady, which may be never: then the rule gives up.
+        // SNIA's profile continues until the device is steady, which may be never; then the rule
+        // gives up.
         let rounds = object["rounds"].as_u64().unwrap();
         assert!(if profile == "snia-client" { [5, 25].contains(&rounds) } else { rounds == 1 }, "{profile}: {rounds}");
         assert_eq!(object["steady"].is_boolean(), profile == "snia-client", "{profile}");
@@ -127,7 +128,7 @@ fn a_user_who_ends_it_finds_nothing_left() {
     assert!(left_behind(&lab).is_empty());
 }
 
-/// A loop device of its own.
+/// A loop device for one test.
 struct Loop(String);
 
 impl Loop {

@@ -1,5 +1,5 @@
-//! `iolab capture` on the command line: traces of commands, shown and summed up; what cannot be
-//! done; signals.
+//! `iolab capture` on the command line: traces of commands, their display and summaries, refusals,
+//! signals.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -36,7 +36,8 @@ fn a_command_is_captured_shown_and_summed_up() {
     assert_eq!(first.lines().count(), 3);
 }
 
-/// Tracing keeps a program that calls alone on one CPU, and the program does not see it.
+/// The tracer keeps a program whose threads do not call at the same time on one CPU; the program
+/// does not notice.
 #[test]
 fn a_program_sees_all_of_its_cpus() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +95,7 @@ fn a_trace_that_is_cut_off_is_shown_up_to_the_cut() {
     assert!(told.contains("warning: capture.trace: the file is cut off"), "{told}");
 }
 
-/// What strace wrote becomes a trace, and that an iolog, which becomes a trace again.
+/// The output of strace is imported as a trace, exported as an iolog, and imported again.
 #[test]
 fn what_others_wrote_is_imported_and_exported() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,7 +125,7 @@ fn what_others_wrote_is_imported_and_exported() {
     assert_eq!(fs::read_to_string(folder.path().join("pg.strace")).unwrap(), strace);
 }
 
-/// Ctrl-C reaches the command and the capture; the trace is whole.
+/// Ctrl-C reaches both the command and the capture; the trace is complete.
 #[test]
 fn an_interrupt_from_the_terminal_ends_both_and_the_trace_is_whole() {
     let folder = tempfile::tempdir().unwrap();
@@ -145,7 +146,7 @@ fn an_interrupt_from_the_terminal_ends_both_and_the_trace_is_whole() {
     assert!(stat.lines().any(|line| line.ends_with("/log")) && !stat.contains("incomplete"), "{stat}");
 }
 
-/// A signal that only the capture gets reaches the command, and the trace is whole.
+/// A signal to the capture alone is passed on to the command, and the trace is complete.
 #[test]
 fn a_signal_ends_the_command_and_the_trace_is_whole() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use iolab_testkit::html::read_html;
 
 const JOB: &str = "[job]\nioengine=null\nsize=1g\nrw=randread\ntime_based\nruntime=20ms\ncalibrate=0\n";
 
-/// Recordings `a/1.iolab` … and `b/1.iolab` … of the same load, made in turn.
+/// Makes recordings `a/1.iolab` … and `b/1.iolab` … of the same load, in turn.
 fn lab(runs: u32) -> Lab {
     let lab = Lab::new();
     lab.file("job.fio", JOB);
@@ -20,8 +20,7 @@ fn lab(runs: u32) -> Lab {
     lab
 }
 
-/// Makes the candidate's figures worse: its recordings with the counts of operations taken down to
-/// a half.
+/// Makes the candidate's figures worse: halves the operation counts of its recordings.
 fn slow_down(lab: &Lab, runs: u32) {
     for run in 1..=runs {
         let path = lab.path(&format!("b/{run}.iolab"));
@@ -66,7 +65,7 @@ fn a_comparison_becomes_a_page() {
     let lab = lab(6);
     slow_down(&lab, 6);
     let with_page = |more: &[&'static str]| [&["compare", "a", "b", "--paired", "-o", "c.html"], more].concat();
-    // The exit code is that of the conditions, as without a page.
+    // The conditions decide the exit code, as without a page.
     let ended = lab.run(with_page(&["--fail-if=iops < -3%", "--fail-if=p99 > +5%"])).ended(4, "iolab: iops < -3%");
     assert_eq!(ended.printed(), "");
     let html = std::fs::read_to_string(lab.path("c.html")).unwrap();

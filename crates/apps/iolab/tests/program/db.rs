@@ -1,4 +1,4 @@
-//! `iolab db`: what is kept unasked, what is kept when asked, and what is not.
+//! `iolab db`: what is kept by default, what is kept on request, and what is not kept.
 
 use crate::support::{Done, Lab};
 

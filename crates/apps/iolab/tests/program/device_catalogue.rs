@@ -1,5 +1,5 @@
-//! `iolab device`: devices are created, looked at and thrown away; what is wrong is said with what
-//! is right.
+//! `iolab device`: devices are created, examined and removed; messages about mistakes say what
+//! would be right.
 
 use crate::support::Lab;
 

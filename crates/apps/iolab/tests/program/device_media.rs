@@ -1,5 +1,5 @@
-//! Files that hold the data of devices: what somebody else has made is left alone, and what is cut
-//! off is an error.
+//! Files that hold the data of devices: files of others are left alone, and a file that was cut off
+//! is an error.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ fn name(of: &str) -> String {
     format!("test-{of}-{}", std::process::id())
 }
 
-/// A device under way; it is killed where a test fails.
+/// A running device; it is killed if a test fails.
 struct Served(Option<Running>);
 
 impl Served {
@@ -63,7 +63,8 @@ fn what_a_user_has_made_is_no_media_of_a_device() {
         let device = format!("trtype=VIRT size=16M media={media}");
         let perf = ["perf", "-q", "1", "-o", "4096", "-w", "write", "-d", "8", "-r", &device];
         lab.run(perf).ended(3, "add --allow-destroy");
-        // Described before the file was there, and so in nobody's way until it is served.
+        // The device was described before the file existed, so creating it was no conflict. Serving
+        // it is.
         let aside = folder.join("aside");
         std::fs::rename(path, &aside).unwrap();
         lab.run(["device", "create", &name, "--size=16M", "--media", &media]).ended(0, "");
@@ -75,7 +76,7 @@ fn what_a_user_has_made_is_no_media_of_a_device() {
     }
     assert_eq!(std::fs::read(&precious).unwrap(), b"years of work");
     assert_eq!((names(&folder), std::fs::metadata(&precious).unwrap().mtime()), before, "nothing is beside it");
-    // The user's word counts.
+    // The user's permission counts.
     let media = format!("file:{}", precious.display());
     let word = format!("--allow-destroy={}", precious.display());
     lab.run(["device", "create", &name, "--size=16M", "--media", &media, &word]).ended(0, "");
@@ -150,7 +151,7 @@ fn a_run_ends_with_what_it_has_when_the_server_of_its_device_is_killed() {
         };
         running.until(|_| reads() > 100);
         assert_eq!(served.end(SIGKILL).code(), -1);
-        // Far from the end of the job, and from the time-outs of its commands.
+        // Long before the job would end or its commands would time out.
         let done = running.finish().ended(1, "its server has ended");
         let recording = lab.recording();
         let worker = &recording.workers[0];

@@ -1,16 +1,16 @@
-//! A device that one process serves and others drive, look at and interrupt.
+//! A device that one process serves, and that others drive, examine and interrupt.
 
 use crate::support::{Lab, Running};
 
 const SIGINT: i32 = 2;
 
-/// A name that no other test and no other run of the tests has: sockets are in a folder of the
+/// A name that no other test and no other run of the tests uses: sockets are in a folder of the
 /// user.
 fn name(of: &str) -> String {
     format!("test-{of}-{}", std::process::id())
 }
 
-/// A device under way. It is interrupted, so that nothing stays behind when a test fails.
+/// A running device. It is interrupted, so that nothing stays behind when a test fails.
 struct Served(Option<Running>);
 
 impl Served {
@@ -21,7 +21,7 @@ impl Served {
         Served(Some(running))
     }
 
-    /// Ends it, and returns what it printed.
+    /// Ends the server, and returns what it printed.
     fn end(mut self) -> String {
         let running = self.0.take().unwrap();
         running.signal(SIGINT);
@@ -105,7 +105,7 @@ fn a_served_device_tells_about_itself() {
     let hello = lab.run(["nvme", "hello", &format!("trtype=VIRT traddr={name} ns=1")]).ended(0, "").printed();
     assert!(hello.contains("wrote \"Hello world!\"") && hello.ends_with("restored the old data\n"), "{hello}");
     let smart = lab.run(["nvme", "smart", &name]).ended(0, "").printed();
-    // Two writes and two reads: what was there, the greeting, and back.
+    // Two writes and two reads: the old data, the greeting, and the old data again.
     assert_eq!((counter(&smart, "write commands"), counter(&smart, "read commands")), (2, 2), "{smart}");
     assert!(smart.contains("media errors         0\n"), "{smart}");
     lab.run(["nvme", "hello", &format!("trtype=VIRT traddr={name} ns=2")]).ended(2, "its namespaces are 1");
@@ -127,7 +127,7 @@ fn a_file_keeps_the_data_from_one_service_to_the_next() {
     served.end();
     assert_eq!(std::fs::metadata(&data).unwrap().len(), 16 << 20);
 
-    // Served again it has the old blocks, and writes over some of them are kept beside the others.
+    // When it is served again, it has the old blocks; overwritten blocks are kept with the others.
     let served = Served::start(&lab, &name, &[]);
     lab.run(["nvme", "hello", &name]).ended(0, "");
     let second = ["run", "--name=w", "--ioengine=nvme", &target, "--rw=write", "--bs=64k", "--buffer_pattern=0x11"];

@@ -59,7 +59,8 @@ fn a_device_on_the_network_is_found_and_driven() {
     lab.run(["nvme", "smart", &served.device("")]).ended(0, "");
     lab.run(["nvme", "hello", &served.device("")]).ended(3, "--allow-destroy");
 
-    // The name of the subsystem, digests, several jobs, and what was written is in the file.
+    // Uses the name of the subsystem, digests and several jobs; the file then holds what was
+    // written.
     let escaped = served.subsystem.replace(':', "\\:");
     let patterns = [("none", "11", "21"), ("header", "12", "22"), ("data", "13", "23"), ("both", "14", "24")];
     for (number, (digest, low, high)) in patterns.into_iter().enumerate() {
@@ -160,7 +161,7 @@ fn a_device_of_the_driver_is_served_to_hosts() {
         job(&served.device(""), "trim").replace("bsrange=4k-512k", "bs=64k").replace("size=8M", "size=1M"),
     );
     lab.run(["run", "trim.fio"]).ended(0, "");
-    // What came by the network is on the device below: zeroes where it was trimmed.
+    // Data that came over the network is on the device below, and trimmed blocks are zeroes.
     for (offset, size, pattern) in [("1M", "7M", "0x5a"), ("0", "1M", "0x00")] {
         let read = format!(
             "[v]\nioengine=nvme\nfilename={device}\nrw=read\nbs=64k\noffset={offset}\nsize={size}\nverify=pattern\n\
@@ -199,7 +200,7 @@ fn hosts_prove_that_they_know_their_secret() {
     lab.run(["nvme", "identify", &impostor]).ended(3, "has not proved who it is");
     let perf = ["perf", "-q", "4", "-w", "randread", "-d", "100", "--dhchap-key", &host, "-r", &device(String::new())];
     lab.run(perf).ended(0, "");
-    // A secret itself is refused.
+    // A secret given directly is refused.
     let text = std::fs::read_to_string(&host).unwrap();
     lab.run(["nvme", "identify", &device(format!(" dhchap_secret={}", text.trim()))]).ended(2, "names a file");
     served.end();

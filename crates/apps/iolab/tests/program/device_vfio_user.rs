@@ -1,4 +1,4 @@
-//! A virtual SSD behind vfio-user: served beside NVMe/TCP, identified, driven by jobs, and gone.
+//! A virtual SSD behind vfio-user: served beside NVMe/TCP, identified, driven by jobs, and removed.
 
 use crate::support::{Lab, Running};
 
@@ -23,7 +23,7 @@ fn a_device_behind_vfio_user_is_driven_beside_hosts_on_the_network() {
     assert!(printed.contains(&format!("at {}\n", device.trim_end_matches(" ns=1"))), "{printed}");
     let identify = lab.run(["nvme", "identify", &device]).ended(0, "").printed();
     assert!(identify.contains("namespace 1       16m"), "{identify}");
-    // Several jobs, each with a connection of its own; polled, and by interrupts.
+    // Several jobs, each with its own connection; with polling and with interrupts.
     for (wait, pattern, offset) in [("poll", 0x11, 0), ("interrupt", 0x22, 8)] {
         let job = format!(
             "[global]\nioengine=nvme\nfilename={device}\nwait={wait}\niodepth=16\nsize=4M\nbsrange=4k-128k\n\
@@ -40,7 +40,7 @@ fn a_device_behind_vfio_user_is_driven_beside_hosts_on_the_network() {
     }
     let perf = ["perf", "-q", "8", "-w", "randread", "-d", "500", "-r", &device];
     assert!(lab.run(perf).ended(0, "").printed().contains("Total"));
-    // What the other side of the same drive reads.
+    // The other front end of the same drive reads the same.
     let port = printed.split_once("trsvcid=").unwrap().1.split_whitespace().next().unwrap().to_owned();
     lab.run(["nvme", "identify", &format!("trtype=TCP traddr=127.0.0.1 trsvcid={port}")]).ended(0, "");
     server.signal(SIGINT);

@@ -1,4 +1,4 @@
-//! `iolab doctor`: what it says is complete, it judges jobs, and it leaves nothing behind.
+//! `iolab doctor`: its answer is complete, it judges jobs, and it leaves nothing behind.
 
 use crate::support::Lab;
 

@@ -1,5 +1,5 @@
-//! The example jobs of `jobs/`: `iolab plan` accepts each as it stands, and each runs when scaled
-//! down to small files and few operations. What they measure is not judged.
+//! The example jobs of `jobs/`: `iolab plan` accepts each of them unchanged, and each runs when
+//! scaled down to small files and few operations. The results are not judged.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,9 @@ fn sections(text: &str) -> Vec<&str> {
     names.filter(|name| *name != "global").collect()
 }
 
-/// The same job in small, by operations instead of by time: in a short time a busy machine may do
-/// none. Through the page cache, for not every temporary folder has direct I/O, and without
-/// io_uring where the kernel has it switched off.
+/// Scales a job down. It ends after a number of operations instead of a time, because a busy
+/// machine may do none in a short time. It uses the page cache, because not every temporary folder
+/// supports direct I/O, and replaces io_uring where the kernel has disabled it.
 fn scaled_down(text: &str) -> String {
     let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
     let with_uring = matches!(disabled.trim(), "" | "0");
@@ -39,7 +39,7 @@ fn scaled_down(text: &str) -> String {
         Some(("runtime", _)) => "number_ios=64".to_owned(),
         Some(("ramp_time", _)) => "ramp_time=0".to_owned(),
         Some(("bs", "8M")) => "bs=256k".to_owned(),
-        // As fio, which cuts it off and says so.
+        // fio cuts the fraction off, too, and says so.
         Some(("rwmixwrite", share)) => format!("rwmixwrite={}", share.trim_end_matches(".5")),
         Some(("direct", _)) => "direct=0".to_owned(),
         Some(("ioengine", "io_uring")) if !with_uring => "ioengine=libaio".to_owned(),
@@ -84,7 +84,7 @@ fn every_example_runs_scaled_down() {
     }
 }
 
-/// What a section of an example says of itself, without `[global]`.
+/// The options that a section of an example sets itself, without `[global]`.
 fn settings(name: &str, section: &str) -> Vec<(String, String)> {
     let (_, text) = examples().into_iter().find(|example| example.0 == name).expect(name);
     let own = text.lines().skip_while(|line| *line != format!("[{section}]")).skip(1);
@@ -133,7 +133,7 @@ fn two_mixes_span_the_same_sizes_with_the_same_mean_and_another_spread() {
     assert!(spread(&wide) > 1.3 * spread(&narrow), "{} {}", spread(&wide), spread(&narrow));
 }
 
-/// A commit writes the page that the one before has written.
+/// A commit writes the page that the commit before it has written.
 #[test]
 fn every_commit_writes_the_same_page_and_makes_it_durable() {
     for name in ["postgresql-insert.fio", "mariadb-insert.fio"] {

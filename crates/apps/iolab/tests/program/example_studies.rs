@@ -1,4 +1,4 @@
-//! The studies in `studies/`: each can be planned as it is and in its quick form, and is named in
+//! The studies in `studies/`: each can be planned unchanged and in its quick form, and is named in
 //! the list.
 
 use crate::support::Lab;

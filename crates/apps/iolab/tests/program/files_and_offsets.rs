@@ -1,8 +1,8 @@
-//! Whole runs of the drop-in: what lies on the disk afterwards, which offsets were touched, what
-//! the report counts.
+//! Complete runs of the drop-in: the files on disk afterwards, the offsets that were accessed, the
+//! counts in the report.
 //!
-//! Every expectation is what fio does with the same job. Nothing here is timed, and everything
-//! stays in a temporary folder.
+//! Every expectation is what fio does with the same job. Nothing here depends on time, and
+//! everything stays in a temporary folder.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +12,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// One run in a folder of its own.
+/// One run in its own folder.
 struct Run {
     folder: TempDir,
     succeeded: bool,
@@ -58,8 +58,8 @@ fn length(path: &Path) -> Option<u64> {
 
 #[test]
 fn files_of_writes_have_their_length_before_they_are_written() {
-    // Two blocks of sixteen are written, the sixth and the tenth: only the layout can have made the
-    // rest.
+    // Two of the sixteen blocks are written, the sixth and the tenth, so only the layout can have
+    // made the rest.
     for (options, expected) in [
         ("", 65536),
         ("--fallocate=native", 65536),

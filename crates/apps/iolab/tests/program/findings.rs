@@ -1,11 +1,10 @@
-//! Findings where users meet them: before iolab's own report and in its recording, never in fio's
-//! output; and what `explain` makes of a run.
+//! Findings where users see them: before iolab's own report and in its recording, never in fio's
+//! output; and what `explain` says about a run.
 
 use crate::support::Lab;
 use iolab_recording::Severity;
 
-/// Reads of a file that is small and read many times, through the page cache, which is left as it
-/// is.
+/// Reads a small file many times through the page cache, which is not invalidated.
 const CACHED: [&str; 7] =
     ["--name=a", "--rw=read", "--bs=64k", "--size=8m", "--loops=64", "--filename=small", "--invalidate=0"];
 
@@ -15,7 +14,8 @@ fn memory_measured_as_a_device_is_told_first() {
     let done = lab.run(["run", "--record=it.iolab"].iter().chain(&CACHED)).ended(0, "");
     let recording = lab.recording();
     let first = &recording.findings[0];
-    // Where the folder has no device of its own (overlay, tmpfs), there are no counters to tell by.
+    // If the folder has no device of its own (overlay, tmpfs), there are no counters for
+    // comparison.
     let expected = if recording.devices.is_empty() { "fits-in-memory" } else { "page-cache" };
     assert_eq!(first.rule, expected, "{:?}", recording.findings);
     assert!(recording.devices.is_empty() || first.severity == Severity::Invalid, "{first:?}");
@@ -53,7 +53,7 @@ fn a_run_of_the_null_engine_is_explained_as_such() {
     assert!(missing.ended(2, "nothing.iolab").printed().is_empty());
 }
 
-/// A study that holds a file against a device in the memory of the program.
+/// A study that compares a file with a device in the memory of the program.
 const TWO_STORAGES: &str = r#"
 title = "Interfaces"
 blocks = 3
@@ -96,7 +96,7 @@ fn configurations_on_different_storage_are_told_first_everywhere() {
     let told = page.find("different-targets</code>").expect("told");
     assert!(told < page.find("Conclusions").expect("conclusions"), "the finding stands before what came out");
 
-    // Two runs, as two sides: and none where both have one file.
+    // Two runs as the two sides of a comparison. There is no finding if both use one file.
     let job = ["--name=load", "--rw=randread", "--size=1m", "--number_ios=64", "--thread"];
     let run = |record: &str, own: [&str; 2]| lab.run(["run", record].iter().chain(&job).chain(&own)).ended(0, "");
     run("--record=file.iolab", ["--filename=it.data", "--ioengine=psync"]);

@@ -1,4 +1,4 @@
-//! `iolab fs perf`, `io-tester` and `cluster-reading`: small loads, and what is refused.
+//! `iolab fs perf`, `io-tester` and `cluster-reading`: small loads, and refusals.
 
 use std::fs;
 
@@ -81,7 +81,7 @@ fn domains_share_the_volume_and_their_sums_are_told() {
     let parts = round(0)["domains"].as_array().unwrap().iter().map(frames).sum::<u64>();
     assert_eq!(frames(&round(0)), parts);
     assert_eq!(fs::read_dir(lab.path("folder")).unwrap().count(), 0, "what was made is removed");
-    // The image has a domain for each, with the files of each, and is whole.
+    // The image has a domain for each shard, with its files, and is undamaged.
     let info = lab.run(words("info a.img --json")).ended(0, "").json();
     assert_eq!(info["domains"].as_array().unwrap().len(), 2, "{info}");
     lab.run(words("fsck a.img")).ended(0, "");
@@ -120,7 +120,7 @@ fn domains_work_on_files_of_each_other_as_one_file_system() {
     }
     assert_ne!(bytes(0, 0), bytes(1, 0), "other files are other operations");
     lab.run(words("fsck a.img --content")).ended(0, "");
-    // Each domain has a folder with its own files, and those of the two others.
+    // Each domain has a folder with its own files and those of the other two.
     let tree = lab.run(words("tree a.img")).ended(0, "").printed();
     for wanted in ["core0", "core2", "file0.0", "file1.11", "file2.11"] {
         assert!(tree.contains(wanted), "{wanted} is missing in {tree}");
@@ -192,7 +192,7 @@ fn what_reading_costs_is_stored_in_an_image() {
     assert!(text.contains("threshold:0.25, memory 2 MiB, a request costs as much as reading 20 KiB"), "{text}");
     let line = "cluster-reading a.img --store --samples 5 --counts 1,2,4,8 --lengths 4k,16k,64k";
     let output = lab.run(words(line));
-    // On a quiet machine; where the times say nothing, nothing is stored.
+    // This needs a quiet machine; if the times are inconclusive, nothing is stored.
     let stored = output.code() == 0;
     let info = lab.run(words("info a.img --json")).ended(0, "").json();
     let cleaning = &info["layout"]["cleaning"];

@@ -1,5 +1,5 @@
-//! `iolab fs` on images of several domains: what crosses from one to another, and what each of them
-//! has.
+//! `iolab fs` on images of several domains: operations across domains, and the content of each
+//! domain.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn words(line: &str) -> Vec<&str> {
     ["fs"].into_iter().chain(line.split_whitespace()).collect()
 }
 
-/// A lab with `a.img`, in which the directories `/one`, `/two` and `/three` belong to three
+/// A lab with `a.img`, in which the directories `/one`, `/two` and `/three` belong to different
 /// domains.
 fn lab() -> Lab {
     let lab = Lab::new();
@@ -53,7 +53,7 @@ fn a_file_moves_between_domains_with_all_that_is_of_it() {
     assert_eq!(domain(&lab, "/two/sparse"), domain(&lab, "/two"));
     assert_eq!(lab.run(words("cat a.img /two/sparse --offset 16m --length 6")).ended(0, "").printed(), "island");
     assert_eq!(listed(&lab, "/one"), "/one:\n");
-    // To the top level nothing has to be copied: the name goes to the file's domain.
+    // A move to the top level copies nothing: the name goes to the domain of the file.
     lab.run(words("mv a.img /two/sparse /sparse")).ended(0, "");
     assert_eq!(stat(&lab, "/sparse")["inode"], after["inode"]);
     lab.run(words("mv a.img /sparse /three/again")).ended(0, "");
@@ -78,7 +78,7 @@ fn a_directory_moves_between_domains_with_all_below_it() {
     assert_eq!((&long["inode"], &long["links"]), (&same["inode"], &2.into()));
     assert_eq!(stat(&lab, "/three/moved/link")["target"], "deep/long");
     assert_eq!(listed(&lab, "/one"), "/one:\n");
-    // Over an empty directory of another domain, as rename(2) does in one.
+    // Replaces an empty directory of another domain, as rename(2) does within one domain.
     lab.run(words("mkdir a.img /two/sub /two/sub/moved /moved")).ended(0, "");
     lab.run(words("mv a.img /three/moved /two/sub")).ended(0, "");
     lab.run(words("mv a.img /two/sub/moved /")).ended(0, "");

@@ -1,16 +1,15 @@
-//! `iolab fs` on images with something in them: cp, ls, stat, cat, tree, mkdir, rm, mv, fsck,
-//! dump-log.
+//! `iolab fs` on images with content: cp, ls, stat, cat, tree, mkdir, rm, mv, fsck, dump-log.
 
 use std::fs;
 
 use crate::support::Lab;
 
-/// A lab with `a.img`, empty.
+/// A lab with an empty `a.img`.
 fn lab() -> Lab {
     lab_of(1)
 }
 
-/// The same with so many domains.
+/// The same with this number of domains.
 fn lab_of(domains: u32) -> Lab {
     let lab = Lab::new();
     let words = format!("mkfs a.img --size 32m --block-size 512 --cluster-size 64k --domains {domains}");
@@ -18,7 +17,7 @@ fn lab_of(domains: u32) -> Lab {
     lab
 }
 
-/// How many domains images have that a test is made with: all commands take any number.
+/// The numbers of domains that a test is repeated with: all commands take any number.
 const DOMAINS: [u32; 2] = [1, 3];
 
 /// `iolab fs …`
@@ -170,7 +169,7 @@ fn a_check_changes_nothing_until_it_is_told_with(lab: &Lab) {
     assert_eq!(lab.run(words("cat a.img /x")).ended(0, "").printed().len(), 100_000);
 
     let mut image = fs::read(lab.path("a.img")).unwrap();
-    // Both anchors of the first domain: the log is looked for, but only to mend it.
+    // Destroys both anchors of the first domain. The log is searched for, but only for a repair.
     image[512..1536].fill(0x55);
     lab.file("a.img", &image);
     lab.run(words("ls a.img")).ended(1, "`iolab fs fsck a.img`");
@@ -181,7 +180,7 @@ fn a_check_changes_nothing_until_it_is_told_with(lab: &Lab) {
 
     let mut image = fs::read(lab.path("a.img")).unwrap();
     image[512..1536].fill(0x55);
-    // And every frame of any log.
+    // Destroys every frame of any log as well.
     image.chunks_mut(512).filter(|block| block.starts_with(b"LFFR")).for_each(|block| block.fill(0x55));
     lab.file("a.img", &image);
     let done = lab.run(words("fsck a.img --repair")).ended(4, "").printed();

@@ -1,4 +1,4 @@
-//! `iolab fs mkfs`, `info` and `ls`: what they make, show and refuse.
+//! `iolab fs mkfs`, `info` and `ls`: what they create, show and refuse.
 
 use crate::support::Lab;
 

@@ -1,5 +1,5 @@
-//! Files, names and readers that mean harm: what never ends is refused, what a terminal would obey
-//! is shown, and whoever stops reading or gives little stack does no damage.
+//! Hostile files, names and readers: endless input is refused, control sequences are shown as text,
+//! and a reader that stops early or a small stack does no harm.
 
 use crate::support::Lab;
 
@@ -74,7 +74,7 @@ fn what_is_too_large_is_refused_before_it_is_read() {
         .ended(2, "the limit for a job file");
 }
 
-/// Every way of printing much, with a reader that leaves at once.
+/// Tries every command with much output, with a reader that ends at once.
 #[test]
 fn a_reader_that_leaves_is_no_failure() {
     let lab = recorded();
@@ -97,14 +97,14 @@ fn a_reader_that_leaves_is_no_failure() {
         "run --name=b --ioengine=null --size=1m --no-db --record=b.iolab",
         "watch --json 0.01 3",
     ] {
-        // `true` is gone before anything is printed: only then is the gate open.
+        // `true` ends before anything is printed, because only then the gate opens.
         let line = format!(
             "rm -f gate; mkfifo gate; {{ cat gate; {iolab} {words}; echo $? >code; }} | {{ exec <&-; echo >gate; }}; cat code >&2"
         );
         let done = lab.shell(&line);
         assert!(!done.errors().contains("panicked") && done.errors().ends_with("0\n"), "{words}: {done:?}");
     }
-    // Messages nobody reads.
+    // Messages without a reader.
     let line = format!("{{ {iolab} plan missing.fio; echo $? >code; }} 2>&1 | :; cat code");
     assert_eq!(lab.shell(&line).printed(), "2\n");
 }
@@ -172,7 +172,7 @@ fn a_value_never_becomes_a_line_of_a_job() {
         lab.run(["study", "plan", &file]).ended(2, "cannot stand in a job file");
         lab.run(["study", "run", &file]).ended(2, "cannot stand in a job file");
     }
-    // The folder of a study may be somebody else's, too.
+    // The folder of a study may come from someone else, too.
     lab.file("good.toml", "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\nname = \"size\"\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n");
     lab.run(["study", "run", "good.toml", "--folder=good"]).ended(0, "");
     let kept = lab.path("good/study.json");
@@ -183,8 +183,7 @@ fn a_value_never_becomes_a_line_of_a_job() {
     assert_eq!(lab.shell("find . -name trapped").printed(), "");
 }
 
-/// Everything a terminal obeys, in every text that a recording, a job file or the user brings
-/// along.
+/// Puts every control sequence into every text that comes from a recording, a job file or the user.
 #[test]
 fn no_terminal_obeys_a_name() {
     let lab = recorded();
@@ -257,7 +256,7 @@ fn no_terminal_obeys_a_name() {
     }
 }
 
-/// A row of the formats for programs stays one row, with as many fields.
+/// A row of a machine-readable format stays one row, with the same number of fields.
 #[test]
 fn names_do_not_break_rows() {
     let lab = Lab::new();
@@ -279,7 +278,7 @@ fn names_do_not_break_rows() {
     assert!(fields.len() > 1 && fields.iter().all(|count| *count == fields[0]), "{fields:?}\n{csv}");
 }
 
-/// CSV as RFC 4180 has it.
+/// Parses CSV as RFC 4180 defines it.
 fn rows(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut letters = text.chars().peekable();
@@ -299,8 +298,8 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// What random inputs have found: numbers at the ends of their ranges, and plans that would not fit
-/// into memory.
+/// Cases that random inputs have found: numbers at the ends of their ranges, and plans that would
+/// not fit into memory.
 #[test]
 fn numbers_at_the_ends_of_their_ranges_are_planned_or_refused() {
     let lab = Lab::new();

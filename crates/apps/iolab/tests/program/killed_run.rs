@@ -10,13 +10,13 @@ use iolab_recording::{Recording, WorkerOutcome};
 
 const IOLAB: &str = env!("CARGO_BIN_EXE_iolab");
 
-/// Kills the run however the test ends.
+/// Kills the run, however the test ends.
 struct Running(Child);
 
 impl Running {
     fn kill_all(&mut self) {
         let group = rustix::process::Pid::from_child(&self.0);
-        // It may have ended on its own; the test's assertions notice.
+        // The run may have ended by itself; the assertions of the test notice that.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         let _ = self.0.wait();
     }
@@ -41,7 +41,7 @@ fn report(arguments: &[&str], file: &Path) -> Output {
     Command::new(IOLAB).arg("report").args(arguments).arg(file).output().expect("iolab starts")
 }
 
-/// Waits until the last of the killed processes has let go of the file: the kernel ends them one
+/// Waits until the last of the killed processes has released the file: the kernel ends them one
 /// after another.
 fn wait_for_the_end(file: &Path) {
     for _ in 0..6000 {
@@ -53,7 +53,7 @@ fn wait_for_the_end(file: &Path) {
     panic!("somebody still writes {}", file.display());
 }
 
-/// What the file holds now, as soon as every worker has this many intervals.
+/// Reads the file as soon as every worker has this many intervals.
 fn wait_for_intervals(file: &Path, least: usize) -> Recording {
     for _ in 0..6000 {
         let read = std::fs::read(file).ok().and_then(|bytes| Partial::read(&bytes).ok());
@@ -81,7 +81,7 @@ fn killed_runs_keep_their_intervals() {
 
         assert!(!record.exists());
         let read = Partial::read(&std::fs::read(&partial).expect("it is left")).expect("it begins well");
-        // The kernel may end even a write that is under way when the process is killed.
+        // A kill may even interrupt a write in the kernel.
         assert!(read.damage.is_none_or(|damage| damage.reason.contains("in the middle")), "{:?}", read.damage);
         let after = read.into_recording();
         assert_eq!(after.workers.len(), 2);

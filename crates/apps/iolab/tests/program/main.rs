@@ -1,7 +1,7 @@
-//! The program as users start it: command lines, and what they leave behind.
+//! The program as users start it: command lines, and what they leave on disk.
 //!
-//! One binary for all, because each is linked with everything. `cargo test -p iolab --test program
-//! run_safety` runs the tests of one file.
+//! All tests are one binary, because each would be linked with everything. `cargo test -p iolab
+//! --test program run_safety` runs the tests of one file.
 
 mod bench;
 mod capture;

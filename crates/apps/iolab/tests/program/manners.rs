@@ -1,10 +1,10 @@
-//! Manners of every command: nobody reading is no failure, messages are for people, help and
-//! colours follow the customs.
+//! Conventions that every command follows: a missing reader is not a failure, messages are for
+//! people, help and colours follow the usual rules.
 
 use crate::support::Lab;
 
-/// A recording, a job file, a study and its folder, an image and a virtual device: something for
-/// every command to work on.
+/// A lab with a recording, a job file, a study and its folder, an image and a virtual device, so
+/// that every command has something to work on.
 fn furnished() -> Lab {
     let lab = Lab::new();
     lab.job("[a]\nioengine=null\nsize=64k\n").ended(0, "");
@@ -22,8 +22,8 @@ fn furnished() -> Lab {
     lab
 }
 
-/// Each command that prints, with words that make it print. The rest needs root, real devices, or
-/// serves until it is told to end.
+/// Each command that prints, with arguments that make it print. The others need root or real
+/// devices, or run until they are told to end.
 const COMMANDS: &[(&str, &str)] = &[
     ("run", "run job.fio --no-db --record=run.iolab"),
     ("plan", "plan job.fio"),
@@ -75,7 +75,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("help", "help fs mkfs"),
 ];
 
-/// Commands whose output nobody can cut short here.
+/// Commands whose output cannot be cut short here.
 const LEFT_OUT: &[&str] = &[
     // They serve or wait.
     "device-serve",
@@ -83,7 +83,7 @@ const LEFT_OUT: &[&str] = &[
     "device-stats",
     "fs-mount",
     "fs-umount",
-    // They take real devices, or long.
+    // They need real devices, or much time.
     "nvme-bind",
     "perf",
     "bench",
@@ -94,11 +94,11 @@ const LEFT_OUT: &[&str] = &[
     "fs-qualify",
     "kv-check",
     "validate",
-    // It needs what a job kept before a loss of power.
+    // It needs the state that a job saved before a loss of power.
     "verify",
     // It needs a target on a network.
     "nvme-discover",
-    // They change entries, whose numbers depend on what was kept; they print like the others of db.
+    // Their entry numbers depend on what was kept; they print like the other commands of db.
     "db-show",
     "db-tag",
     "db-note",
@@ -106,7 +106,7 @@ const LEFT_OUT: &[&str] = &[
     "db-export",
     "db-check",
     "device-destroy",
-    // It writes a file, and nothing else is read of it.
+    // It only writes a file.
     "capture-export",
 ];
 
@@ -128,8 +128,8 @@ fn every_command_is_tried_or_left_out_for_a_reason() {
     assert!(names.len() > 40, "{names:?}");
 }
 
-/// The reader is gone before anything is printed: no panic, and no other exit code than with a
-/// reader.
+/// The reader is gone before anything is printed. There must be no panic, and the exit code must be
+/// the same as with a reader.
 #[test]
 fn a_closed_pipe_is_no_failure_of_any_command() {
     let lab = furnished();
@@ -141,14 +141,14 @@ fn a_closed_pipe_is_no_failure_of_any_command() {
         let done = lab.shell(&line);
         assert!(!done.errors().contains("panicked"), "{name}: {done:?}");
         assert!(done.errors().ends_with("0\n"), "{name}: {done:?}");
-        // Somebody who reads one line and leaves.
+        // A reader that takes one line and ends.
         let done = lab.shell(&format!("{iolab} {words} 2>&1 | head -1"));
         assert!(!done.printed().contains("panicked") && !done.errors().contains("panicked"), "{name}: {done:?}");
     }
 }
 
-/// What Rust's own text for values looks like: `Failed { errno: 12`, `Some(`, `Err(`, `"a\\"b"` and
-/// the like.
+/// Whether a line looks like Rust's debug text for values: `Failed { errno: 12`, `Some(`, `Err(`,
+/// `"a\\"b"` and similar.
 fn looks_like_debug_text(line: &str) -> bool {
     let shapes = [
         " { ",
@@ -163,7 +163,7 @@ fn looks_like_debug_text(line: &str) -> bool {
         "kind: ",
         "unwrap()",
     ];
-    // Lines of a job file or a study that a message shows are the user's.
+    // Lines of a job file or study that a message quotes are the user's.
     let is_shown = line.trim_start().starts_with(|first: char| first.is_ascii_digit() || first == '|');
     !is_shown && shapes.iter().any(|shape| line.contains(shape))
 }
@@ -229,7 +229,7 @@ fn messages_are_not_debug_text() {
     }
 }
 
-/// A run that failed is told in words wherever it is listed.
+/// A failed run is described in words wherever it is listed.
 #[test]
 fn a_failed_run_is_told_in_words() {
     let lab = Lab::new();
@@ -271,7 +271,7 @@ fn a_wrong_word_has_a_suggestion() {
     lab.run(["study", "plan", "key.toml"]).ended(2, "key.toml:3:1: unknown key `bloks`; did you mean `blocks`?");
 }
 
-/// A value that no job takes is pointed to where the author of the study wrote it.
+/// A value that the job does not accept is reported at its place in the study file.
 #[test]
 fn a_wrong_value_in_a_study_is_pointed_to() {
     let lab = furnished();
@@ -309,7 +309,8 @@ fn help_is_given_in_every_form() {
     assert!(page.printed().contains(".TH iolab-fs-mkfs 1"), "{page:?}");
 }
 
-/// No colours in a pipe, none against `NO_COLOR`, and with `CLICOLOR_FORCE` the same words.
+/// No colours in a pipe or with `NO_COLOR`; with `CLICOLOR_FORCE`, coloured text has the same
+/// words.
 #[test]
 fn colors_follow_the_customs() {
     let lab = furnished();

@@ -1,4 +1,4 @@
-//! Job files with `ioengine=nvme` (or `spdk`) on virtual SSDs inside the run.
+//! Job files with `ioengine=nvme` (or `spdk`) on embedded virtual SSDs.
 
 use crate::support::Lab;
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn a_job_file_made_for_spdks_plugin_runs_with_another_filename() {
     assert_eq!(job["error"], 0);
     assert!(lab.recording().workers[0].runtime_ns >= 1_000_000_000);
 
-    // Larger than the device: refused before anything happens.
+    // The job is larger than the device, so it is refused before anything happens.
     lab.job(&text).ended(2, "which has only 67108864 bytes");
 }
 
@@ -41,7 +41,7 @@ fn jobs_on_one_embedded_device_see_the_same_data() {
     let lab = Lab::new();
     let keeper = lab.path("drive.data");
     let device = format!("trtype=VIRT model=ideal size=16M media=file\\:{}", keeper.display());
-    // Four threads write their quarters; the next stage, on the same drive, writes over a part of
+    // Four threads write one quarter each; the next stage, on the same drive, overwrites a part of
     // one.
     let text = format!(
         "[global]\nioengine=nvme\nfilename={device}\nbs=4k\nsize=4M\niodepth=4\n\n\
@@ -75,7 +75,7 @@ fn faults_of_the_device_are_errors_of_the_job() {
     assert_eq!(report["jobs"][0]["total_err"].as_u64(), Some(1), "{report}");
     assert_eq!(lab.recording().workers[0].directions[0].ios, 255);
 
-    // Two faults of one device; a command that is never answered is given up after its time.
+    // One device has two faults; a command that is never answered is given up after its timeout.
     let two = "media-error\\:lba=0,times=1 fault=timeout\\:after=20,times=1,op=read";
     let done = lab.job(&job(two, "continue_on_error=read\ncommand_timeout=100ms\n"));
     let report = done.ended(0, "offset=0").json();

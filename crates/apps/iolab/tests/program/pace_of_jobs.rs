@@ -1,4 +1,5 @@
-//! Jobs that hold each other back, search their depth, submit from threads, or measure late.
+//! Jobs that hold each other back, search their depth, submit from threads, or measure after a
+//! ramp.
 
 use crate::support::Lab;
 
@@ -14,7 +15,8 @@ fn flows_keep_the_ratio_of_their_weights() {
     lab.job(&all).ended(0, "");
     let workers = lab.recording().workers;
     let ios: Vec<f64> = workers.iter().map(|worker| worker.directions[0].ios as f64).collect();
-    // What the others do between the end of the first job and their own must be small beside this.
+    // The jobs continue a little after the first one has ended; that must be small compared with
+    // this.
     assert!((4.5..5.6).contains(&(ios[1] / ios[0])), "{ios:?}");
     assert!((9.0..11.2).contains(&(ios[2] / ios[0])), "{ios:?}");
 }
@@ -27,7 +29,7 @@ fn a_latency_target_ends_the_job_and_says_which_depth_it_found() {
     let done = lab.job(job).ended(0, "");
     let report = &done.json()["jobs"][0];
     assert_eq!((&report["latency_depth"], &report["latency_target"]), (&8.into(), &600_000_000.into()));
-    // The whole run is reported, from depth 1 on.
+    // The whole run is reported, starting with depth 1.
     assert!(report["iodepth_level"]["1"].as_f64().unwrap() > 0.0);
     let never = job.replace("latency_target=10m", "latency_target=1us");
     assert_eq!(lab.job(&never).ended(0, "").json()["jobs"][0]["latency_depth"], 1);

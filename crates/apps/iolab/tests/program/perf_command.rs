@@ -32,7 +32,7 @@ fn the_table_its_percentiles_and_its_histograms() {
 
     let histograms = perf(&lab, "-q 4 -o 4096 -w randread -d 2000 -LL").ended(0, "").printed();
     assert!(histograms.contains("Summary latency data") && histograms.contains("Latency histogram"), "{histograms}");
-    // The buckets hold every operation, and the last one ends at all of them.
+    // The buckets contain every operation, and the last one ends at 100 %.
     let (_, rows) = histograms.split_once("Latency histogram").unwrap();
     let counted: u64 = rows
         .lines()
@@ -53,7 +53,8 @@ fn operations_mixes_and_several_devices_are_what_was_asked_for() {
     let ios = |direction: &str| jobs[0][direction]["total_ios"].as_u64().unwrap();
     let (reads, writes) = (ios("read"), ios("write"));
     assert_eq!(reads + writes, 10_000, "-d is for each namespace");
-    // Drawn by chance, seven of ten: a deviation of a tenth is twenty standard deviations.
+    // Reads are chosen at random, seven of ten: a deviation of a tenth is twenty standard
+    // deviations.
     assert!((6000..8000).contains(&reads), "{reads} reads");
     assert_eq!(jobs[0]["read"]["io_bytes"].as_u64(), Some(reads * 8192));
 

@@ -1,4 +1,5 @@
-//! Replays: what a trace says is done, where the user says, in its order; nothing else is touched.
+//! Replays do what a trace says, where the user says, in the order of the trace, and touch nothing
+//! else.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::{Command, Output};
 use iolab_trace::{Call, End, Facts, File, FileKind, Flags, Operation, Thread, Writer};
 use tempfile::TempDir;
 
-/// A folder in which the program runs.
+/// A folder to run the program in.
 struct Lab(TempDir);
 
 impl Lab {
@@ -71,7 +72,7 @@ fn a_replay_does_all_that_the_trace_says_below_a_folder() {
     let report = String::from_utf8_lossy(&out.stdout);
     assert_eq!(issued(&report), [100, 200, 0, 100], "{report}");
     assert!(report.contains("replay       : as fast as possible"), "{report}");
-    // Order around syncs: the threads waited for each other.
+    // The order around syncs was kept: the threads waited for each other.
     let waited = report.split_once("as fast as possible; ").unwrap().1.split(' ').next().unwrap();
     assert!(waited.replace(',', "").parse::<u64>().is_ok(), "{report}");
     for name in ["log", "table"] {
@@ -91,7 +92,7 @@ fn a_replay_in_time_says_how_late_it_was_and_is_recorded() {
     let workers = recording["workers"].as_array().unwrap();
     assert_eq!(workers.len(), 2, "a worker for each thread");
     for worker in workers {
-        // At half the speed, 40 ms of the trace take 80: no less, however fast the engine is.
+        // At half the speed, 40 ms of the trace take at least 80 ms, however fast the engine is.
         assert!(worker["runtime_ns"].as_u64().unwrap() >= 79_000_000, "{}", worker["runtime_ns"]);
         assert_eq!(worker["drift"]["late"]["count"], 200);
         assert!(!worker["drift"]["series"].as_array().unwrap().is_empty());
@@ -118,7 +119,7 @@ fn what_iolab_did_not_make_is_not_overwritten() {
     }
     let out = lab.iolab(&["replay", "x.log"]);
     assert!(String::from_utf8_lossy(&out.stderr).contains("say where"), "{out:?}");
-    // Elsewhere, it may.
+    // With another target, it may.
     let map = format!("{target}={}", lab.path("other").display());
     let out = lab.iolab(&["replay", "x.log", "--map", &map]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));

@@ -1,4 +1,4 @@
-//! `iolab report … -o report.html`: pages of studies and recordings that were really made.
+//! `iolab report … -o report.html`: pages of real studies and recordings.
 
 use crate::support::Lab;
 use iolab_testkit::html::read_html;
@@ -42,10 +42,10 @@ fn a_study_becomes_a_page_with_figures_as_files() {
     assert_eq!((count(".svg"), count(".csv")), (figures, figures));
     assert!(read(&lab, "figures/block-sizes.svg").contains("<style>"));
     assert!(read(&lab, "figures/block-sizes.csv").lines().count() > 2);
-    // As text, the folder says what the study showed.
+    // As text, the folder gives the results of the study.
     let text = lab.run(["report", "it"]).ended(0, "").printed();
     assert_eq!(text, lab.run(["study", "show", "it"]).ended(0, "").printed());
-    // For programs, too; what only a recording has is not taken in silence.
+    // The same for JSON; options that only apply to recordings are not silently ignored.
     let json = lab.run(["report", "it", "--output-format=json"]).ended(0, "").printed();
     assert_eq!(json, lab.run(["study", "show", "it", "--json"]).ended(0, "").printed());
     serde_json::from_str::<serde_json::Value>(&json).expect("JSON");

@@ -1,4 +1,4 @@
-//! What a run says of its own cost: which jobs are calibrated, what is kept of it, and where it is
+//! The cost that a run reports for itself: which jobs are calibrated, what is kept, and where it is
 //! shown.
 
 use crate::support::{Done, Lab};
@@ -75,7 +75,7 @@ fn jobs_with_the_same_loop_share_its_figure() {
     let others = "[c]\niodepth=5\n[d]\ncalibrate=0\n[e]\nstats=0\n";
     let loops = loops(&lab, &format!("[global]\nioengine=null\nsize=1m\nrw=randread\n{same}{others}"));
     assert_eq!(loops[0].workers, [0, 1, 2, 3]);
-    // Whether there is time for another depends on the machine.
+    // Whether there is time for another measurement depends on the machine.
     assert!(loops[1..].iter().all(|cost| cost.workers == [4]), "{loops:?}");
 }
 

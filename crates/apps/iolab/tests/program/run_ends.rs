@@ -1,4 +1,4 @@
-//! How runs end: by themselves, by signals to the program or to one of its jobs, by the clock.
+//! How runs end: by themselves, by signals to the program or to one of its jobs, or by time.
 
 use crate::support::{Lab, PATIENCE_NS, Running, now_ns, read_recording};
 use iolab_recording::{Recording, WorkerOutcome};
@@ -51,7 +51,7 @@ fn the_second_interrupt_ends_at_once_even_a_thread_that_waits_for_ever() {
         let lab = Lab::new();
         let made = std::process::Command::new("mkfifo").arg(lab.path("pipe")).status();
         assert!(made.is_ok_and(|status| status.success()), "mkfifo is part of every system");
-        // Opening a pipe for reading waits for somebody to write.
+        // Opening a pipe for reading waits for a writer.
         lab.file(
             "job.fio",
             format!("[global]\nthread={thread}\n[stuck]\nioengine=sync\nfilename=pipe\nsize=1m\nrw=read\n"),

@@ -1,4 +1,4 @@
-//! Mistakes and misfortunes: each gives its exit code and a message that helps.
+//! Mistakes and failures: each gives its exit code and a helpful message.
 
 use crate::support::Lab;
 use iolab_random::Lcg;
@@ -81,7 +81,7 @@ fn what_the_device_says_ends_the_job_or_is_survived() {
     let done = lab.job(&format!("{full}fill_device=1\n")).ended(0, "");
     assert!(!done.errors().contains("No space"), "{}", done.errors());
 
-    // The file is cut off after it was laid out.
+    // The file is truncated after it was laid out.
     let cut = "[a]\nioengine=psync\nrw=read\nsize=64k\nfilename=cut\nexec_prerun=truncate -s 8k cut\n";
     lab.job(cut).ended(1, "nothing transferred (end of file?): read offset=8192");
     assert_eq!(worker(&lab).directions[0].ios, 2);

@@ -1,4 +1,4 @@
-//! What is kept of a run, and what happens where it cannot be: the figures are never lost.
+//! What is kept of a run, and what happens if it cannot be saved: the figures are never lost.
 
 use crate::support::{Lab, TinyDisk};
 

@@ -1,5 +1,5 @@
-//! Laying out files before the measured part: complete, resumed where it was cut off, quick for
-//! many files.
+//! The layout of files before the measured part: complete, resumed after an interruption, and fast
+//! for many files.
 
 use crate::support::{Lab, TinyDisk};
 use iolab_recording::WorkerOutcome;
@@ -82,7 +82,7 @@ fn a_full_disk_is_an_error_with_its_reason_or_the_end_that_was_asked_for() {
     let job = |more: &str| format!("[a]\nioengine=psync\nbs=64k\n{more}\n");
     lab.job(&job(&format!("rw=read\nsize=4m\nfilename={}", at("read")))).ended(1, "no room");
     assert!(!disk.path("read").exists());
-    // What fills the disk meanwhile is not foreseen.
+    // That an earlier job fills the disk is not foreseen.
     let fill = format!("rw=write\nsize=8m\nfill_device=1\nfilename={}", at("fill"));
     let write = format!(
         "[b]\nstonewall\nioengine=psync\nbs=64k\nrw=write\nsize=512k\nfallocate=none\nfilename={}\n",

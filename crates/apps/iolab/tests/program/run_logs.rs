@@ -1,5 +1,5 @@
-//! Log files: as many lines as there were operations or windows, whoever ran the job; nothing of
-//! the ramp; losses said.
+//! Log files have one line per operation or window, whoever runs the job, contain nothing of the
+//! ramp, and losses are reported.
 
 use std::path::Path;
 
@@ -59,8 +59,7 @@ fn windows_hold_means_or_maxima_and_add_up() {
         .ended(0, "");
         let worker = lab.recording().workers.remove(0);
         let bandwidth = lines(&lab, "b_bw.1.log");
-        // A machine that stands still for a while skips windows; those that are there account for
-        // everything.
+        // A machine that stalls for a while skips windows; those that exist account for everything.
         assert!((2..=6).contains(&bandwidth.len()), "{bandwidth:?}");
         let mut before_ms = worker.started_ns / 1_000_000;
         let mut kib = 0.0;
@@ -148,8 +147,8 @@ fn all_logs_of_an_operation_tell_of_the_same() {
         assert_eq!(clat[1] + slat[1], lat[1]);
         assert_eq!(bandwidth[index][1], lat[3] * 1_000_000 / lat[1].max(1));
         assert_eq!(iops[index][1], 1);
-        // Time, value, direction, bytes, offset, priority, issue time: the value and the issue time
-        // are each log's own.
+        // Time, value, direction, bytes, offset, priority, issue time: value and issue time differ
+        // between the logs.
         for other in [clat, slat, &bandwidth[index], &iops[index]] {
             assert_eq!((other[0], &other[2..6]), (lat[0], &lat[2..6]));
         }

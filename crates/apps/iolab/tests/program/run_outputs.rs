@@ -1,4 +1,4 @@
-//! Outputs: what the program writes for people to keep never costs them another file.
+//! Outputs: files that the program writes for people never replace another file of theirs.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -7,7 +7,7 @@ use crate::support::{Done, Lab};
 const PRECIOUS: &str = "the only copy\n";
 const JOB: &str = "[a]\nioengine=null\nsize=1m\nrw=read\ncalibrate=0\n";
 
-/// Invocations by what they write; `OUT` is the name that the output goes to.
+/// Command lines for each kind of output; `OUT` is replaced by its name.
 const OUTPUTS: [&[&str]; 11] = [
     &["run", "j.fio", "--record=OUT"],
     &["run", "j.fio", "--output=OUT"],
@@ -22,7 +22,7 @@ const OUTPUTS: [&[&str]; 11] = [
     &["db", "export", "--format=jsonl", "-o", "OUT"],
 ];
 
-/// Two recordings, a job file and a file of the user's.
+/// A lab with two recordings, a job file and a file of the user.
 fn lab() -> Lab {
     let lab = Lab::new();
     lab.file("j.fio", JOB);

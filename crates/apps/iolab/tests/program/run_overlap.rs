@@ -1,4 +1,4 @@
-//! `serialize_overlap`: operations on the same bytes are never in flight together.
+//! `serialize_overlap`: operations on the same bytes are never in flight at the same time.
 
 use crate::support::Lab;
 
@@ -6,7 +6,7 @@ use crate::support::Lab;
 fn overlapping_operations_wait_for_each_other() {
     for (serialized, deepest) in [(1, 1), (0, 8)] {
         let lab = Lab::new();
-        // One block of one file: every operation overlaps every other.
+        // One block of one file, so every operation overlaps every other.
         let job = format!(
             "[a]\nioengine=null\nrw=randwrite\nbs=4k\nsize=4k\nio_size=4m\nnorandommap=1\niodepth=8\niodepth_batch=8\nserialize_overlap={serialized}\n"
         );

@@ -1,4 +1,4 @@
-//! What iolab refuses to overwrite, and what makes it do so all the same.
+//! What iolab refuses to overwrite, and which options allow it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -43,14 +43,14 @@ fn a_users_file_is_not_overwritten_unless_the_user_says_so() {
     lab.run(with(with(with(writing(&mine), "--rw=read"), "--size=8"), "--bs=8")).ended(0, "");
     assert!(untouched(), "reading what is there is harmless");
 
-    // A job that only reads may remove or fill files all the same.
+    // A job that only reads can still remove or extend files.
     let reading = || with(with(with(writing(&mine), "--rw=read"), "--size=8"), "--bs=8");
     lab.run(with(reading(), "--unlink=1")).ended(3, "refused");
     let buffers = ["run", "--name=b", "--ioengine=null", "--size=1m", "--mem=mmapshared:mine"];
     lab.run(buffers).ended(3, "refused");
     assert!(untouched());
 
-    // Through a link, it is the same file.
+    // A link leads to the same file.
     std::os::unix::fs::symlink(&mine, lab.path("link")).unwrap();
     lab.run(writing(&lab.path("link"))).ended(3, "refused");
     lab.run(with(writing(&lab.path("link")), "--allow-destroy=mine")).ended(0, "");
@@ -63,7 +63,7 @@ fn as_fio_a_job_that_writes_overwrites_the_file_it_names_with_a_line_about_it() 
     let mine = lab.file("mine", "precious");
     let named = |more: &str| with(writing(&mine), more).into_iter().skip(1).collect::<Vec<_>>();
     let untouched = || std::fs::read(lab.path("mine")).unwrap() == b"precious";
-    // A job that only reads neither fills it up nor removes it.
+    // A job that only reads neither extends nor removes it.
     lab.fio(named("--rw=read")).ended(3, "job w would extend it");
     let short = with(with(named("--rw=read"), "--size=8"), "--bs=8");
     lab.fio(with(short, "--unlink=1")).ended(3, "job w would remove it");
@@ -124,7 +124,7 @@ fn engines_on_paths_remove_only_what_jobs_made() {
     job("filedelete", "mine").ended(3, "would remove it");
     job("dirdelete", "folder").ended(3, "iolab did not create this folder");
     assert!(mine.exists() && lab.path("folder").exists());
-    // What a job creates, a later one may delete.
+    // A later job may delete what a job has created.
     for (creates, deletes) in [("filecreate", "filedelete"), ("dircreate", "dirdelete"), ("filestat", "filedelete")] {
         job(creates, "made").ended(0, "");
         assert!(lab.path("made").exists());
@@ -168,7 +168,7 @@ fn there_must_be_room_before_anything_is_written() {
     lab.fio(with(with(writing(&target), "--rw=read"), "--size=1t").into_iter().skip(1)).ended(1, "no room");
     lab.run(with(writing(&target), "--size=64m")).ended(1, "fill_device=1");
     assert!(!target.exists());
-    // Much less is written than the file is long: a hole takes no room.
+    // Much less is written than the file is long; holes need no space.
     let sparse = ["--size=1g", "--io_size=64k", "--fallocate=none", "--rw=randwrite"];
     lab.run(sparse.iter().fold(writing(&target), |words, more| with(words, more))).ended(0, "");
 }
@@ -179,7 +179,7 @@ fn a_layout_that_fails_gives_back_what_it_took() {
     let lab = Lab::new();
     let kept = disk.path("kept");
     lab.run(with(with(writing(&kept), "--size=1m"), "--rw=read")).ended(0, "");
-    // A limit of the process is foreseen by nobody: files end at 2 MiB.
+    // A limit of the process cannot be foreseen: files end at 2 MiB.
     let new = disk.path("new");
     for target in [&kept, &new] {
         let line = format!(
@@ -214,7 +214,7 @@ fn files_that_jobs_made_may_be_overwritten_by_later_jobs() {
         lab.run(["run", "--name=b", "--ioengine=null", "--size=1m", "--rw=write", "--mem=mmapshared:buffers"])
             .ended(0, "");
     }
-    // What a user puts in the place of a job's file is the user's again.
+    // A file that a user puts in place of a job's file belongs to the user again.
     std::fs::remove_file(lab.path("written")).unwrap();
     lab.file("written", "precious");
     lab.run(writing(&lab.path("written"))).ended(3, "refused");
@@ -265,7 +265,7 @@ fn a_device_behind_a_loop_device_and_its_backing_file() {
     let Some(device) = Loop::over(&image) else { return };
     lab.run(writing(&image)).ended(3, "uses it as backing file");
     assert_eq!(std::fs::metadata(&image).unwrap().blocks(), 0, "nothing was written");
-    // The device itself is free: it is what a benchmark is for.
+    // The device itself is free, so a benchmark may use it.
     lab.run(writing(&device.device)).ended(0, "");
     lab.run(with(writing(&device.device), "--size=1g")).ended(2, "16777216");
 }
@@ -341,13 +341,13 @@ fn a_file_system_is_not_made_over_a_users_file_unless_the_user_says_so() {
     lab.run(job(&[])).ended(1, "not usable");
     assert_eq!(std::fs::read(&mine).unwrap(), b"precious");
 
-    // A file that the job made itself may be made anew, and kept.
+    // A file that the job made itself may be made again, or kept.
     std::fs::remove_file(&mine).unwrap();
     lab.run(job(&["--logfs_mkfs=1", "--logfs_size=48m"])).ended(0, "");
     if marks_work(&lab) {
         lab.run(job(&["--logfs_mkfs=1"])).ended(0, "");
     }
     lab.run(job(&["--rw=read"])).ended(0, "");
-    // Two workers do not share a domain.
+    // Two workers cannot share a domain.
     lab.run(job(&["--numjobs=2"])).ended(1, "domains of");
 }

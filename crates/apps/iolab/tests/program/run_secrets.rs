@@ -1,5 +1,5 @@
-//! What the environment told a job is in nothing that is kept of it, unless the user wants it
-//! there.
+//! Values of environment variables in a job are in nothing that is saved, unless the user asks for
+//! it.
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ fn who_wants_values_kept_says_so() {
     assert_eq!(recording.plan.workers[0].job_options["filename"], format!("{SECRET}/data"));
 }
 
-/// All recordings below a folder, as they are on the disk.
+/// All recordings below a folder, as stored on disk.
 fn recordings_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -1,5 +1,5 @@
-//! Every signal that would end the program ends the run: what was measured is saved, what was set
-//! up is taken down.
+//! Every signal that would end the program ends the run: the results are saved, and what was set up
+//! is removed.
 
 use crate::support::{Lab, Running, skipped};
 
@@ -18,7 +18,7 @@ const SIGNALS: [(i32, &str); 9] = [
 const LONG: &str =
     "[a]\nioengine=null\nsize=1g\nrw=read\ntime_based\nruntime=600\nrate_iops=1000\ncalibrate=0\ninterval=10ms\n";
 
-/// Whether whoever started the tests has a signal ignored (`nohup`): the program then ignores it,
+/// Whether the tests were started with a signal ignored (`nohup`): then the program ignores it,
 /// too.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -30,7 +30,7 @@ fn is_ignored(signal: i32) -> bool {
     ignored
 }
 
-/// Until the run has something to save.
+/// Waits until the run has something to save.
 fn has_begun(lab: &Lab, name: &str, running: &Running) {
     let partial = lab.path(&format!("{name}.partial"));
     running.until(|_| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 8192));
@@ -83,8 +83,7 @@ fn a_terminal_that_is_gone_costs_nothing() {
     let lab = Lab::new();
     lab.file("j.fio", LONG);
     let program = env!("CARGO_BIN_EXE_iolab");
-    // Nobody reads standard error any more: what is written there fails, as on a terminal that was
-    // hung up.
+    // Nobody reads standard error any more: writing to it fails, as on a terminal that was hung up.
     let running = lab.start_shell(&format!("exec {program} run j.fio --record=it.iolab 2>/dev/full"));
     has_begun(&lab, "it.iolab", &running);
     running.signal(if is_ignored(1) { 15 } else { 1 });
@@ -111,7 +110,7 @@ fn nohup_is_respected() {
 fn who_does_not_wait_for_the_logs_gets_what_is_there() {
     let lab = Lab::new();
     lab.file("j.fio", "[a]\nioengine=null\nsize=128m\nbs=512\nrw=read\ncalibrate=0\nwrite_lat_log=l\n");
-    // A log that stops to be read: the program would wait for ever.
+    // A log whose reader stops would make the program wait forever.
     lab.shell("mkfifo l_clat.1.log").ended(0, "");
     let running = lab.start(["run", "j.fio", "--record=it.iolab"]);
     let reader = std::fs::File::open(lab.path("l_clat.1.log")).unwrap();

@@ -1,4 +1,4 @@
-//! `iolab study`: plans, runs, is interrupted and goes on.
+//! `iolab study`: planning, running, interrupting and continuing.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn files(lab: &Lab, folder: &str) -> BTreeSet<String> {
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// How many trials a run announced and did.
+/// How many trials a run announced.
 fn announced(done: &Done) -> usize {
     done.errors().lines().filter(|line| line.starts_with('[')).count()
 }
@@ -65,16 +65,16 @@ fn a_study_runs_every_trial_once_and_shows_what_it_found() {
     let did = std::fs::read_to_string(lab.path("did")).unwrap();
     assert_eq!(did.lines().filter(|line| line.starts_with("up 2")).count(), 4, "{did}");
     assert_eq!(did.lines().filter(|line| *line == "down c003.fio").count(), 3, "{did}");
-    // Each configuration is a job by itself.
+    // The job file of each configuration is complete.
     lab.run(["plan", "it/jobs/c003.fio"]).ended(0, "");
-    // The folder is the current one's, wherever the file lies: there, parts of a collection may
-    // have its name.
+    // The study folder is made in the current folder, wherever the study file is. The study file's
+    // folder may already contain an entry of that name.
     std::fs::create_dir_all(lab.path("there/it")).unwrap();
     for file in ["it.toml", "base.fio"] {
         std::fs::copy(lab.path(file), lab.path("there").join(file)).unwrap();
     }
     assert_eq!(announced(&lab.run(["study", "run", "there/it.toml"]).ended(0, "")), 0, "it is there already");
-    // What is there is not repeated, and comes to the same.
+    // Existing trials are not repeated, and the result is the same.
     let again = lab.run(["study", "run", "it.toml"]).ended(0, "");
     assert_eq!((announced(&again), again.printed()), (0, done.printed()));
     let shown = lab.run(["study", "show", "it", "--json"]).ended(0, "").json();
@@ -110,7 +110,7 @@ fn a_killed_study_goes_on_with_the_same_trials() {
     running.finish();
     let resumed = lab.run(["study", "resume", "it"]).ended(0, "");
     assert!((8..=9).contains(&announced(&resumed)), "{}", resumed.errors());
-    // The schedule follows from the seed: the same trials as those of an unbroken run.
+    // The schedule follows from the seed: the trials are those of an uninterrupted run.
     let unbroken = lab.run(["study", "run", "it.toml", "--folder=other"]).ended(0, "");
     assert_eq!(announced(&unbroken), 12);
     assert_eq!(files(&lab, "it/trials"), files(&lab, "other/trials"));

@@ -1,5 +1,5 @@
-//! Studies from the command line, preconditioning, ladders and trimmed warm-ups: the program around
-//! the steps.
+//! Studies from the command line, preconditioning, ladders and trimmed warm-ups, through the
+//! program.
 
 use crate::support::{Done, Lab};
 
@@ -20,7 +20,7 @@ fn names(lab: &Lab, folder: &str) -> Vec<String> {
     names
 }
 
-/// What a run said that it did.
+/// How many steps of a kind a run announced.
 fn announced(done: &Done, what: &str) -> usize {
     done.errors().lines().filter(|line| line.starts_with(what)).count()
 }
@@ -36,7 +36,7 @@ fn a_command_line_is_a_study_that_goes_on_and_is_shown_like_any() {
     let again = lab.run(words).ended(0, "");
     assert_eq!((announced(&again, "["), again.printed()), (0, done.printed()));
     assert_eq!(lab.run(["study", "show", "base-study"]).ended(0, "").printed(), done.printed());
-    // The options of a job may stand on the command line themselves.
+    // The options of a job may be given on the command line.
     let described = ["run", "--name=x", "--ioengine=null", "--size=1m", "--rw=randread", "--repeat=6"];
     let alone = lab.run(described).ended(0, "1 configuration in 6 blocks: 6 trials");
     assert!(alone.printed().contains("the job: ") && alone.printed().contains(" IOPS ["), "{}", alone.printed());
@@ -100,7 +100,7 @@ fn preconditioning_ladder_and_warm_up_are_done_kept_and_told() {
     let ladder = &shown["ladders"][0];
     assert_eq!(ladder["maximum_iops"], 5000.0);
     assert_eq!((&ladder["levels"][1]["asked_iops"], &ladder["levels"][1]["trials"]), (&3000.0.into(), &2.into()));
-    // Reads and writes share the rate as the closed loop did.
+    // Reads and writes share the rate in the proportions of the closed loop.
     let job = std::fs::read_to_string(lab.path("it/jobs/c000-l01.fio")).unwrap();
     let rates = job.lines().find_map(|line| line.strip_prefix("rate_iops=")).unwrap();
     let sum: u64 = rates.split(',').take(2).map(|rate| rate.parse::<u64>().unwrap()).sum();
@@ -112,7 +112,7 @@ fn preconditioning_ladder_and_warm_up_are_done_kept_and_told() {
 fn a_study_that_is_stopped_in_preconditioning_and_in_its_ladder_goes_on() {
     for signal in [SIGINT, SIGKILL] {
         let lab = lab();
-        // Rounds long enough that three of them are not over before the signal comes.
+        // The rounds are long enough that three of them are not over before the signal arrives.
         lab.file("it.toml", PROCEDURE.replace("round = \"30ms\"", "round = \"250ms\""));
         let stop = |words: &[&str], at: &str| {
             let running = lab.start(words);
@@ -130,11 +130,11 @@ fn a_study_that_is_stopped_in_preconditioning_and_in_its_ladder_goes_on() {
         assert_eq!(announced(&resumed, "precondition:"), 0, "what was done is not done again: {}", resumed.errors());
         assert_eq!(closed_loop(), kept_loop, "the measured maximum is kept");
         assert!(kept_job.is_none() || kept_job == job(), "and so are the rates");
-        // The same trials as those of an unbroken run.
+        // The trials are those of an uninterrupted run.
         lab.run(["study", "run", "it.toml", "--folder=other"]).ended(0, "");
         assert_eq!(names(&lab, "it/trials"), names(&lab, "other/trials"));
         assert!(!resumed.printed().contains("do not count"), "{}", resumed.printed());
-        // What is there decides what is said of it, not how often it was stopped.
+        // The result depends on the trials that exist, not on how often the study was stopped.
         assert_eq!(lab.run(["study", "show", "it"]).ended(0, "").printed(), resumed.printed());
     }
 }
@@ -144,7 +144,7 @@ fn a_preconditioning_that_would_destroy_something_is_refused() {
     let lab = lab();
     lab.file("precious", vec![1; 1 << 20]);
     lab.file("reads.fio", "[job]\nioengine=psync\nfilename=precious\nsize=1m\nrw=randread\n");
-    // The trials only read; filling what they read would destroy it.
+    // The trials only read; filling the file that they read would destroy it.
     lab.run(["run", "reads.fio", "--repeat=1"]).ended(0, "");
     lab.run(["run", "reads.fio", "--repeat=1", "--precondition=fill", "--folder=f"])
         .ended(3, "--allow-destroy precious");

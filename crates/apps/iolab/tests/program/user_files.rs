@@ -1,11 +1,10 @@
-//! Nothing of the user's is destroyed: a folder of users' files, and random invocations inside of
-//! it.
+//! No file of the user is destroyed: random invocations in a folder of the user's files.
 //!
-//! After each invocation every file, folder, link and pipe that was there before is what it was,
-//! byte by byte. Only what the invocation named may differ: with `--allow-destroy` or `--force`, or
-//! as fio with the very `filename=` of a job that writes, and then a line on standard error says
-//! so. `IOLAB_INVOCATIONS` sets how many are tried, and `IOLAB_SEED` where they begin; a failure
-//! prints the seed that repeats it.
+//! After each invocation, every file, folder, link and pipe that existed before is unchanged, byte
+//! by byte. Only what the invocation named may differ: with `--allow-destroy` or `--force`, or in
+//! fio mode with the very `filename=` of a job that writes. In fio mode, a line on standard error
+//! then says so. `IOLAB_INVOCATIONS` sets the number of invocations, and `IOLAB_SEED` the first
+//! seed; a failure prints the seed that repeats it.
 
 mod invocation;
 mod tree;
@@ -34,7 +33,7 @@ fn no_invocation_touches_what_it_does_not_name() {
     }
 }
 
-/// What was found by hand, as invocations: each destroyed something once.
+/// Invocations that were found by hand; each of them destroyed something once.
 #[test]
 fn what_destroyed_files_once() {
     let mut tree = Tree::new();
@@ -45,7 +44,7 @@ fn what_destroyed_files_once() {
     }
 }
 
-/// A tree that was touched is noticed: the check itself is tried.
+/// Tests the check itself: a changed tree is noticed.
 #[test]
 fn a_touched_tree_is_noticed() {
     let tree = Tree::new();
@@ -73,7 +72,7 @@ fn attempt(tree: &mut Tree, invocation: &Invocation, again: &str) {
     tree.restore(&invocation.named);
 }
 
-/// Runs it in the tree; what it said on standard error.
+/// Runs the invocation in the tree; returns its standard error.
 fn run(tree: &Tree, invocation: &Invocation) -> String {
     let program = if invocation.as_fio { env!("CARGO_BIN_EXE_fio") } else { env!("CARGO_BIN_EXE_iolab") };
     let said = tree.beside("stderr");

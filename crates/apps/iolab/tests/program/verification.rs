@@ -1,5 +1,5 @@
-//! Written data is verified: what is right is never taken for wrong, what is wrong is found where
-//! it is.
+//! Verification of written data: good data is never reported as damaged, and damage is found at its
+//! place.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::Lab;
 use iolab_random::SplitMix64;
 
-/// Runs a job that must verify `intervals` without damage.
+/// Runs a job that must verify `intervals` intervals without damage.
 #[track_caller]
 fn clean(lab: &Lab, job: &str, intervals: u64) {
     lab.job(job).ended(0, "");
@@ -47,8 +47,8 @@ fn every_way_to_write_verifies() {
         let _ = std::fs::remove_file(lab.path("f"));
         clean(&lab, &of(options), intervals);
     }
-    // Files of a size that the blocks do not divide, several files, blocks that are written more
-    // than once.
+    // Files whose size is not a multiple of the block size, several files, blocks that are written
+    // more than once.
     for options in [
         "rw=randrw verify=crc32c ioengine=libaio iodepth=8",
         "rw=randwrite verify=md5 norandommap=1 io_size=1m ioengine=libaio iodepth=16",
@@ -82,7 +82,7 @@ fn an_earlier_runs_file_verifies_by_itself() {
     clean(&lab, "[r]\nfilename=f\nrw=read\nbs=4k\nsize=256k\nverify=crc32c\n", 64);
     clean(&lab, "[r]\nfilename=f\nrw=randread\nbs=16k\nverify_interval=4k\nsize=256k\nverify=crc32c\n", 64);
     clean(&lab, &write.replace("do_verify=0", "verify_only=1"), 64);
-    // The same name of a kind is another kind, another kind is not.
+    // `crc32c-intel` is another name of the same kind; md5 is a different kind.
     clean(&lab, "[r]\nfilename=f\nrw=read\nbs=4k\nsize=256k\nverify=crc32c-intel\n", 64);
     lab.job("[r]\nfilename=f\nrw=read\nbs=4k\nsize=256k\nverify=md5\n").ended(1, "kind of the header");
 }
@@ -106,21 +106,21 @@ fn damage_ends_the_job_as_asked() {
     let done = read("").ended(1, "offset 8192, length 4096");
     assert!(done.errors().contains("bit flips"), "{}", done.errors());
     assert_eq!(done.json()["jobs"][0]["error"], 84);
-    // The whole of it was read.
+    // The whole file was read.
     assert_eq!(done.json()["jobs"][0]["read"]["total_ios"], 64);
     let found = lab.recording().workers[0].verification.clone().unwrap();
     assert_eq!((found.intervals, found.damaged), (64, 2));
     let [first, second] = &found.first[..] else { panic!("{found:?}") };
     assert_eq!((first.offset, second.offset), (8192, 40 * 4096));
     assert!(second.damage.starts_with("zeroes"), "{second:?}");
-    // The first one ends it.
+    // The first damage ends the job.
     let done = read("verify_fatal=1").ended(1, "offset 8192");
     assert!(done.json()["jobs"][0]["read"]["total_ios"].as_u64().unwrap() < 64);
-    // It is survived, and counted.
+    // The job continues, and counts the damage.
     let done = read("continue_on_error=verify").ended(0, "");
     assert_eq!(done.json()["jobs"][0]["total_err"], 2);
     assert_eq!(done.json()["jobs"][0]["first_error"], 84);
-    // Both blocks are kept, and nothing is overwritten.
+    // Both blocks are dumped, and no dump is overwritten.
     read("verify_dump=1").ended(1, "received data dumped as f.8192.received");
     read("verify_dump=1").ended(1, "f.8192.received.2");
     let received = std::fs::read(lab.path("f.8192.received")).unwrap();
@@ -133,7 +133,7 @@ fn damage_ends_the_job_as_asked() {
 #[test]
 fn a_lost_write_is_found_though_the_block_is_sound() {
     let lab = Lab::new();
-    // The file after the first pass is kept, and one of its blocks brought back before the check.
+    // The file of the first pass is kept, and one of its blocks is copied back before the check.
     let job = "[global]\nfilename=f\nbs=4k\nsize=64k\nverify=crc32c\n\
          [one]\nrw=write\ndo_verify=0\nexec_postrun=cp f old\n\
          [two]\nstonewall\nrw=write\ndo_verify=0\nexec_postrun=dd if=old of=f bs=4k skip=3 seek=3 count=1 conv=notrunc 2>/dev/null\n\
@@ -201,7 +201,7 @@ fn random_job(random: &mut SplitMix64) -> String {
     job
 }
 
-/// `IOLAB_VERIFY_RUNS` says how many combinations are tried, `IOLAB_VERIFY_SEED` which.
+/// `IOLAB_VERIFY_RUNS` sets the number of combinations, `IOLAB_VERIFY_SEED` the seed.
 #[test]
 fn no_combination_gives_a_false_alarm() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);

@@ -1,5 +1,5 @@
-//! The same invocations of verification under the installed fio and under iolab as fio: exit codes,
-//! errors, operations, bytes and the keys of JSON agree, and where they do not, it is said why.
+//! The same verification jobs with the installed fio and with iolab as fio: exit codes, errors,
+//! operations, bytes and the keys of JSON agree, and every exception has a reason.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::support::{Lab, skipped};
 use serde_json::Value;
 
-/// What is compared of a run.
+/// The properties of a run that are compared.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     succeeded: bool,
@@ -19,7 +19,7 @@ struct Outcome {
 }
 
 fn outcome(code: i32, report: &str) -> Option<Outcome> {
-    // fio writes warnings in front of its JSON, and behind.
+    // fio prints warnings before its JSON, and after it.
     let json = &report[report.find("{\n")?..];
     let value: Value = serde_json::Deserializer::from_str(json).into_iter().next()?.ok()?;
     let jobs = value["jobs"].as_array()?;
@@ -43,7 +43,7 @@ fn under_fio(folder: &Path, words: &[String]) -> Option<Outcome> {
     outcome(output.status.code().unwrap_or(-1), &String::from_utf8_lossy(&output.stdout))
 }
 
-/// What is done to the file between two invocations.
+/// Damages the file between two invocations.
 fn mangle(lab: &Path, which: &str) {
     use std::os::unix::fs::FileExt;
     let file = std::fs::OpenOptions::new().read(true).write(true).open(lab.join("f")).unwrap();
@@ -66,11 +66,11 @@ fn mangle(lab: &Path, which: &str) {
     }
 }
 
-/// Why the two may differ.
+/// What may differ between the two programs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Differs {
     Nothing,
-    /// Operations: the reason.
+    /// The operations may differ, for this reason.
     Operations(&'static str),
 }
 
@@ -160,7 +160,7 @@ fn words_of(words: &[String]) -> Vec<String> {
     fixed.map(|word| (*word).to_owned()).chain(words.iter().cloned()).collect()
 }
 
-/// Whether fio is there, and can do the kinds of 3.33.
+/// Whether fio is installed and knows the kinds of 3.33.
 fn has_fio() -> bool {
     let version = Command::new("fio").arg("--version").output();
     let there = version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).starts_with("fio-3."));
@@ -201,8 +201,8 @@ fn invocations_end_as_under_fio() {
     }
 }
 
-/// What a job is to do when it meets damage: with every kind of check it does the same, so only the
-/// first is tried with all.
+/// What a job does when it finds damage. This is the same for every kind of check, so only the
+/// first ending is tried with all kinds.
 const ENDINGS: [&[&str]; 3] = [&[], &["--verify_fatal=1"], &["--continue_on_error=verify"]];
 
 #[test]
@@ -231,14 +231,14 @@ fn damage_is_found_where_fio_finds_it() {
                 let done = ours.fio(&read);
                 let found = outcome(done.code(), &done.printed()).expect("a report");
                 let context = format!("{kind}, {which}, {more:?}");
-                // fio 3.33 overlooks data that changed under a sound header.
+                // fio 3.33 does not notice changed data under an intact header.
                 if (*kind, which) == ("sha512", "data") && expected.errors == [0] {
                     assert_eq!(found.errors, [84], "{context}");
                     continue;
                 }
                 assert_eq!((found.succeeded, &found.errors), (expected.succeeded, &expected.errors), "{context}");
-                // As its manual says, and not as it does, the whole of the file is read unless the
-                // first mismatch is to end the job.
+                // As fio's manual says, but not as fio does, the whole file is read unless the
+                // first mismatch ends the job.
                 if which.is_empty() || more.first() == Some(&"--continue_on_error=verify") {
                     assert_eq!(found.moved, expected.moved, "{context}");
                 }

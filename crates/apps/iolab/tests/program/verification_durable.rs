@@ -1,5 +1,4 @@
-//! What a loss of power may have left is judged by what was flushed (`verify_policy`, `iolab
-//! verify`).
+//! Data after a loss of power is judged by what was flushed (`verify_policy`, `iolab verify`).
 
 use std::os::unix::fs::FileExt;
 
@@ -9,8 +8,8 @@ const WRITE: &str = "[w]\nfilename=f\nrw=randwrite\nbs=4k\nsize=256k\nverify=crc
                      verify_state_save=1\nverify_policy=durable\n";
 const STATE: &str = "local-f-verify.state";
 
-/// A file with a state: all blocks are flushed in a first pass; in a second one, every other block
-/// is written again and half of those are flushed. Returns the file after the first pass.
+/// Makes a file with a state: a first pass flushes all blocks; a second pass rewrites every other
+/// block and flushes half of those. Returns the file after the first pass.
 fn written(lab: &Lab, more: &str) -> Vec<u8> {
     lab.job(&format!("{WRITE}end_fsync=1\n{more}")).ended(0, "");
     let old = std::fs::read(lab.path("f")).unwrap();
@@ -24,7 +23,7 @@ fn a_state_says_of_each_block_what_it_must_hold() {
     let lab = Lab::new();
     written(&lab, "");
     let listed = lab.run(["verify", STATE, "--list"]).ended(0, "").printed();
-    // The flush behind the sixteenth write covers it; what came after it is not covered.
+    // The flush after the sixteenth write covers it; later writes are not covered.
     assert!(listed.contains("must be new") && listed.contains("must not be older"), "{listed}");
     let done = lab.run(["verify", STATE]).ended(0, "").printed();
     assert!(done.contains("must be new=48, must not be older=16, may be either=0"), "{done}");
@@ -59,7 +58,7 @@ fn what_was_flushed_must_not_be_lost_and_what_was_not_may_be() {
             put(number, &block(&new, number));
         }
         lab.run(["verify", STATE]).ended(0, "");
-        // The job language says the same; what may be either way is not looked at by `fsynced`.
+        // Options of a job give the same results; `fsynced` ignores blocks that may be either.
         let read = format!("[r]\nfilename=f\nrw=read\nbs=4k\nsize=256k\nverify=crc32c\nverify_state_load=1\n{more}");
         put(40, &block(&old, 40));
         lab.job(&format!("{read}verify_policy=durable\n")).ended(0, "");
@@ -84,7 +83,7 @@ fn a_copy_is_verified_and_what_a_short_file_lacks_is_missing() {
     assert!(done.errors().contains("the first at 131072"), "{}", done.errors());
     assert_eq!(std::fs::metadata(lab.path("g:1")).unwrap().len(), 128 << 10, "nothing was written");
     lab.run(["verify", "g:1"]).ended(2, "not a state");
-    // A state without flushes cannot tell.
+    // A state without flushes does not say what is durable.
     let plain = WRITE.replace("verify_policy=durable\n", "");
     lab.job(&plain).ended(0, "");
     lab.run(["verify", STATE]).ended(2, "does not know what was flushed");
@@ -103,7 +102,7 @@ fn synchronous_writes_are_durable_at_once_and_a_killed_run_is_judged() {
     lab.file("endless.fio", format!("{WRITE}{endless}"));
     std::fs::remove_file(lab.path(STATE)).unwrap();
     let running = lab.start(["run", "endless.fio"]);
-    // The words of what is durable are the second half.
+    // The second half of the state holds the words about durability.
     running.until(|_| {
         let state = std::fs::read(lab.path(STATE)).unwrap_or_default();
         state.get(8192 + 128..).is_some_and(|durable| durable.chunks(2).filter(|word| word != &[0, 0]).count() > 40)

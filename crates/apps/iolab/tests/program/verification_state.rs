@@ -1,5 +1,5 @@
-//! What a run has written is known to a later one (`verify_state_save`, `verify_state_load`), also
-//! when the first was killed.
+//! A later run knows what an earlier one has written (`verify_state_save`, `verify_state_load`),
+//! even if the earlier one was killed.
 
 use std::os::unix::fs::FileExt;
 
@@ -9,10 +9,10 @@ const WRITE: &str =
     "[w]\nfilename=f\nrw=randwrite\nbs=4k\nsize=256k\nverify=crc32c\ndo_verify=0\nverify_state_save=1\n";
 const READ: &str = "[r]\nfilename=f\nrw=read\nbs=4k\nsize=256k\nverify=crc32c\nverify_state_load=1\n";
 const STATE: &str = "local-f-verify.state";
-/// Where the words of a state begin.
+/// The offset of the words of a state.
 const WORDS: usize = 8192;
 
-/// Runs a job; how many intervals were checked, and how many were damaged.
+/// Runs a job; returns how many intervals were checked and how many were damaged.
 #[track_caller]
 fn checked(lab: &Lab, job: &str, code: i32) -> (u64, u64) {
     lab.job(job).ended(code, "");
@@ -26,14 +26,14 @@ fn what_was_written_is_read_and_nothing_else() {
     lab.job(&format!("{WRITE}io_size=128k\n")).ended(0, "");
     assert_eq!(std::fs::metadata(lab.path(STATE)).unwrap().len(), (WORDS + 2 * 64) as u64);
     assert_eq!(checked(&lab, READ, 0), (32, 0));
-    // Another order and larger blocks read the same.
+    // Another order and larger blocks read the same intervals.
     let larger = READ.replace("rw=read", "rw=randread").replace("bs=4k", "bs=64k\nverify_interval=4k");
     assert_eq!(checked(&lab, &larger, 0), (32, 0));
     let only = WRITE.replace("verify_state_save=1", "verify_state_load=1\nverify_only=1");
     assert_eq!(checked(&lab, &only, 0), (32, 0));
-    // Without the state, nothing tells a read job what was never written.
+    // Without the state, a job that reads cannot know which blocks were never written.
     assert!(checked(&lab, &READ.replace("verify_state_load=1", ""), 1).1 > 0);
-    // Each pass of a job reads it again.
+    // Each pass of a job reads the state's intervals again.
     assert_eq!(checked(&lab, &format!("{READ}loops=2\n"), 0), (64, 0));
 }
 
@@ -47,7 +47,7 @@ fn a_lost_write_is_found_although_the_old_block_is_sound() {
     let file = std::fs::OpenOptions::new().write(true).open(lab.path("f")).unwrap();
     file.write_all_at(&old[5 * 4096..6 * 4096], 5 * 4096).unwrap();
     lab.job(READ).ended(1, "offset 20480, length 4096: generation of the header wanted 2, found 1");
-    // What is known without the state does not tell.
+    // Without the state, an old block with a sound header is not recognised as old.
     assert_eq!(checked(&lab, &READ.replace("verify_state_load=1", ""), 0), (64, 0));
 }
 
@@ -58,7 +58,7 @@ fn jobs_of_one_file_share_its_state_and_go_on_from_it() {
     lab.job(&both).ended(0, "");
     let (intervals, damaged) = checked(&lab, READ, 0);
     assert!(intervals > 32 && intervals <= 64 && damaged == 0, "{intervals} {damaged}");
-    // A mix goes on from there, and saves anew: its own writes and those before it are known.
+    // A mixed job continues from the state and saves it again: it covers new and earlier writes.
     let mix = both
         .replace("rw=randwrite", "rw=randrw")
         .replace("verify_state_save=1", "verify_state_save=1\nverify_state_load=1");

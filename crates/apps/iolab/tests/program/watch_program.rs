@@ -1,12 +1,12 @@
-//! Recordings of programs that iolab did not write: what is counted, and that everything that reads
-//! recordings reads them.
+//! Recordings of programs that iolab did not write: the counts, and that everything that reads
+//! recordings can read them.
 
 use iolab_recording::partial::Partial;
 use iolab_recording::{Recording, WorkerOutcome};
 
 use crate::support::{Lab, PATIENCE_NS, now_ns, read_recording};
 
-/// Writes and syncs this much, in calls of this size, by a process that the shell waits for.
+/// A process that the shell waits for writes and syncs this much, in calls of this size.
 const CALLS: u64 = 32;
 const CALL_BYTES: u64 = 65_536;
 
@@ -14,7 +14,7 @@ fn writer(file: &str) -> String {
     format!("dd if=/dev/zero of={file} bs={CALL_BYTES} count={CALLS} conv=fsync status=none")
 }
 
-/// Waits until the recorder has looked for the first time, so that what follows is counted.
+/// Waits until the recorder has taken its first sample, so that what follows is counted.
 fn wait_for_a_look(lab: &Lab) {
     let until_ns = now_ns() + PATIENCE_NS;
     let has_looked = || {
@@ -35,7 +35,7 @@ fn written(recording: &Recording) -> (u64, u64) {
 #[test]
 fn a_command_and_its_children_are_counted_to_the_byte_and_its_code_is_passed_on() {
     let lab = Lab::new();
-    // The shell waits for one writer; the other is an orphan that ends before the command does.
+    // The shell waits for one writer; the other one is an orphan that ends before the command.
     let line =
         format!("{}; ({} &); while [ ! -s two ]; do sleep 0.01; done; sleep 0.3; exit 3", writer("one"), writer("two"));
     let done = lab.run(["watch", "--record", "it.iolab", "0.05", "--", "sh", "-c", &line]);
@@ -94,7 +94,7 @@ fn a_process_that_runs_already_is_counted_from_then_on() {
     lab.file("go", "");
     program.until(|_| lab.path("ready2").exists());
     lab.file("end", "");
-    // Nobody has waited for the program yet: how it ends is still there to be counted.
+    // Nobody has waited for the program yet, so its last counters can still be read.
     let done = recorder.finish();
     assert_eq!(done.code(), 0, "{}", done.errors());
     assert_eq!(written(&lab.recording()), (CALLS, CALLS * CALL_BYTES));
@@ -117,7 +117,7 @@ fn the_time_ends_a_recording_and_the_process_goes_on() {
 #[test]
 fn a_signal_ends_the_command_and_keeps_what_there_is() {
     let lab = Lab::new();
-    // In a session of its own: no terminal has interrupted the command as well.
+    // The command has its own session, so that no terminal interrupts it, too.
     let recorder = lab
         .start_shell(&format!("exec setsid {} watch --record it.iolab 0.05 -- sleep 60", env!("CARGO_BIN_EXE_iolab")));
     wait_for_a_look(&lab);

@@ -1,4 +1,4 @@
-//! Iologs that jobs write: they say what was done, and fio and iolab do it again.
+//! Iologs that jobs write: they list what was done, and fio and iolab can replay them.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -6,11 +6,11 @@ use std::process::Command;
 use crate::support::{Lab, skipped};
 use serde_json::Value;
 
-/// Two workers on two files each, with reads, writes and both kinds of syncs.
+/// Two workers with two files each, with reads, writes and both kinds of syncs.
 const JOB: &str = "[a]\nioengine=psync\nthread=1\nrw=randrw\nbs=4k\nsize=512k\nnrfiles=2\nnumjobs=2\nfsync=8\nwrite_iolog=ops.log\n\
 [b]\nioengine=io_uring\niodepth=8\nrw=write\nbssplit=4k/50:16k/50\nsize=256k\nfdatasync=16\nrate_iops=2000\nwrite_iolog=ops.log\n";
 
-/// How often each word is in the log.
+/// How often each action occurs in the log.
 fn actions(log: &str) -> BTreeMap<&str, u64> {
     let mut counts = BTreeMap::new();
     for line in log.lines().skip(1) {
@@ -46,7 +46,7 @@ fn a_log_holds_what_was_done_in_the_order_of_time_and_is_replayed() {
     assert_eq!((counts["add"], counts["open"], counts["close"]), (5, 5, 5));
     let times: Vec<u64> = log.lines().skip(1).map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
     assert!(times.is_sorted() && *times.last().unwrap() > 0);
-    // Paced by 2000 a second, the last of 26 operations or more is sent after 12 ms.
+    // At 2000 operations a second, the last of at least 26 operations is sent after 12 ms.
     let of_b = log.lines().filter(|line| line.contains(" b.0.0 write ")).count() as u64;
     assert!(*times.last().unwrap() >= (of_b - 1) * 500, "{of_b} {times:?}");
 

@@ -1,4 +1,4 @@
-//! A folder to run `iolab` in, and ways to look at what it did.
+//! A folder to run `iolab` in, and functions that examine what it did.
 
 #![allow(dead_code, reason = "each test file uses its own part of this module")]
 
@@ -12,23 +12,23 @@ use iolab_clock::Clock;
 use iolab_recording::Recording;
 use tempfile::TempDir;
 
-/// Nothing here takes longer than this, or it hangs.
+/// A step that takes longer than this hangs, ns.
 pub(crate) const PATIENCE_NS: u64 = 60_000_000_000;
 
 pub(crate) fn now_ns() -> u64 {
     Clock::monotonic().now_ns()
 }
 
-/// A folder of its own: jobs run in it, recordings and virtual devices are kept in it.
+/// A separate folder: jobs run in it, and recordings and virtual devices are kept in it.
 pub(crate) struct Lab {
     folder: TempDir,
-    /// Programs started so far: each prints into files of its own.
+    /// The number of programs started so far: each prints into its own files.
     started: AtomicU32,
 }
 
 impl Lab {
     pub(crate) fn new() -> Lab {
-        // Not in a tmpfs, where one can be had: file systems with everything are what jobs run on.
+        // Not in a tmpfs, if possible: jobs usually run on file systems with all features.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Lab { folder, started: AtomicU32::new(0) }
     }
@@ -43,18 +43,18 @@ impl Lab {
         self.path(name)
     }
 
-    /// A job file, run with `--record=it.iolab` and the report as JSON.
+    /// Runs a job file with `--record=it.iolab` and a JSON report.
     pub(crate) fn job(&self, text: &str) -> Done {
         self.file("job.fio", text);
         self.run(["run", "job.fio", "--output-format=json", "--record=it.iolab"])
     }
 
-    /// The program with these arguments, to its end.
+    /// Runs the program with these arguments to its end.
     pub(crate) fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Done {
         self.start(arguments).finish()
     }
 
-    /// The same, with more in its environment.
+    /// Does the same, with additional environment variables.
     pub(crate) fn run_with<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
         &self,
         arguments: I,
@@ -63,12 +63,12 @@ impl Lab {
         self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, environment).finish()
     }
 
-    /// A line for the shell.
+    /// Runs a shell command line.
     pub(crate) fn shell(&self, line: &str) -> Done {
         self.start_program("/bin/sh", ["-c", line], &[]).finish()
     }
 
-    /// The program as `fio`.
+    /// Runs the program as `fio`.
     pub(crate) fn fio<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Done {
         self.start_program(env!("CARGO_BIN_EXE_fio"), arguments, &[]).finish()
     }
@@ -78,12 +78,12 @@ impl Lab {
         self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, &[])
     }
 
-    /// Starts a line for the shell.
+    /// Starts a shell command line.
     pub(crate) fn start_shell(&self, line: &str) -> Running {
         self.start_program("/bin/sh", ["-c", line], &[])
     }
 
-    /// Starts the program with more in its environment.
+    /// Starts the program with additional environment variables.
     pub(crate) fn start_with<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
         &self,
         arguments: I,
@@ -114,7 +114,7 @@ impl Lab {
         Running { child, stdout, stderr, begun_ns: now_ns() }
     }
 
-    /// The recording that `job` left.
+    /// The recording that the last `job` made.
     pub(crate) fn recording(&self) -> Recording {
         read_recording(&self.path("it.iolab"))
     }
@@ -124,7 +124,7 @@ pub(crate) fn read_recording(path: &Path) -> Recording {
     Recording::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// A program under way.
+/// A running program.
 pub(crate) struct Running {
     child: Child,
     stdout: PathBuf,
@@ -137,31 +137,31 @@ impl Running {
         iolab_process::kill(self.child.id() as i32, signal);
     }
 
-    /// The number of its process.
+    /// Its process ID.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The processes it has forked.
+    /// The child processes that it has forked.
     pub(crate) fn children(&self) -> Vec<i32> {
         let pid = self.child.id();
         let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
     }
 
-    /// Whether it, or a process that it has forked, has mapped a file of this name.
+    /// Whether the program or one of its child processes has mapped a file of this name.
     pub(crate) fn maps(&self, name: &str) -> bool {
         let mut processes = self.children().into_iter().chain([self.child.id() as i32]);
         processes.any(|pid| std::fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(name)))
     }
 
-    /// Processes and threads it has made, which are its workers while it runs jobs.
+    /// The processes and threads that it has made; while it runs jobs, these are its workers.
     pub(crate) fn workers(&self) -> usize {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).map_or(0, Iterator::count);
         self.children().len() + threads.saturating_sub(1)
     }
 
-    /// Waits until `ready` says so, with what was printed so far.
+    /// Waits until `ready` returns true.
     pub(crate) fn until(&self, ready: impl Fn(&Running) -> bool) {
         while !ready(self) {
             assert!(now_ns() - self.begun_ns < PATIENCE_NS, "{}", self.errors());
@@ -193,7 +193,7 @@ impl Running {
     }
 }
 
-/// What a program left.
+/// The result of a program.
 #[derive(Debug)]
 pub(crate) struct Done(Output);
 
@@ -210,12 +210,12 @@ impl Done {
         String::from_utf8_lossy(&self.0.stderr).into_owned()
     }
 
-    /// The report, printed as JSON.
+    /// The report that was printed as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.0.stdout).unwrap_or_else(|error| panic!("{error}\n{self:?}"))
     }
 
-    /// Asserts on exit code and a part of what was said on standard error.
+    /// Asserts the exit code and that standard error contains a text.
     #[track_caller]
     pub(crate) fn ended(self, code: i32, said: &str) -> Done {
         assert!(self.code() == code && self.errors().contains(said), "wanted {code} and {said:?}: {self:#?}");
@@ -223,7 +223,7 @@ impl Done {
     }
 }
 
-/// A small file system of its own, where the test may mount one; says so where not.
+/// A small separate file system, if the test may mount one; otherwise reports that it cannot.
 pub(crate) struct TinyDisk {
     folder: TempDir,
 }
@@ -256,7 +256,7 @@ impl Drop for TinyDisk {
     }
 }
 
-/// Says, past the test harness's capture, that a part of a test did not run.
+/// Reports, past the output capture of the test harness, that a part of a test did not run.
 pub(crate) fn skipped(why: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");

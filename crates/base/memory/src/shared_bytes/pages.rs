@@ -12,26 +12,27 @@ pub(super) const UNRESERVED: i32 = if cfg!(miri) { 0 } else { libc::MAP_NORESERV
 /// Which pages the memory consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSize {
-    /// As the system is set up.
+    /// The system's default.
     Default,
-    /// Small pages: the least memory for scattered writes.
+    /// Small pages, which use the least memory for scattered writes.
     Small,
-    /// Transparent huge pages if the kernel has them: the fewest page faults and TLB misses.
+    /// Transparent huge pages if the kernel has them, which cause the fewest page faults and TLB
+    /// misses.
     HugeIfPossible,
     /// Transparent huge pages, or an error if the kernel has none.
     Huge,
 }
 
 impl SharedBytes {
-    /// Zeroed pages of this process as [`SharedBytes::anonymous`] makes them, of the size that
-    /// `pages` asks for.
+    /// Maps zeroed pages of this process like [`SharedBytes::anonymous`], of the size that `pages`
+    /// requests.
     ///
-    /// The first byte written allocates a whole huge page, so scattered writes cost up to the size
+    /// The first write to a huge page allocates all of it, so scattered writes cost up to the size
     /// of a huge page each. After [`SharedBytes::discard`], a part of a huge page reads as zeroes
     /// at once, and the kernel frees it when it needs memory.
     ///
     /// # Errors
-    /// When there is no room for the mapping, or huge pages are required and the kernel has none
+    /// There is no room for the mapping, or huge pages are required and the kernel has none
     /// (madvise(2), `MADV_HUGEPAGE`).
     pub fn anonymous_of(bytes: usize, pages: PageSize) -> io::Result<SharedBytes> {
         let advice = match pages {
@@ -42,7 +43,8 @@ impl SharedBytes {
         // The kernel aligns a mapping of this size to huge pages if it can; an incomplete huge page
         // at either end consists of small pages.
         let memory = SharedBytes::anonymous(bytes)?;
-        // SAFETY: the whole of a new mapping; the advice changes its pages, never its content.
+        // SAFETY: the range is the whole of a new mapping; the advice changes its pages, never its
+        // content.
         let refused = unsafe { libc::madvise(memory.start.as_ptr().cast(), memory.mapping.bytes, advice) } != 0;
         if refused && pages == PageSize::Huge {
             return Err(io::Error::last_os_error());
@@ -54,12 +56,12 @@ impl SharedBytes {
     /// for a page (madvise(2), `MADV_POPULATE_WRITE`).
     ///
     /// # Errors
-    /// When the kernel has too little memory, or does not know the call (before Linux 5.14).
+    /// The kernel has too little memory, or does not know the call (before Linux 5.14).
     pub fn populate(&self) -> io::Result<()> {
         let start = self.at_mut(0, self.bytes, 1);
         let before = start as usize % 4096;
         let first = start.wrapping_sub(before).cast();
-        // SAFETY: the pages of this window, which stay mapped and keep what they hold.
+        // SAFETY: the range is the pages of this window, which stay mapped and keep their content.
         if unsafe { libc::madvise(first, before + self.bytes, libc::MADV_POPULATE_WRITE) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -75,8 +77,8 @@ impl SharedBytes {
         for at in (offset..end).step_by(LINE) {
             let at = self.start.as_ptr().wrapping_add(at);
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: prefetching has no effect that a program can see, not even at an address that
-            // is not mapped.
+            // SAFETY: prefetching has no effect that a program can see, even at an address that is
+            // not mapped.
             unsafe {
                 std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
             }
@@ -86,14 +88,14 @@ impl SharedBytes {
     }
 
     /// Zeroes `bytes` from `offset`, and returns the whole pages among them to the kernel if it
-    /// takes them.
+    /// accepts them.
     pub fn discard(&self, offset: usize, bytes: usize) {
         const PAGE: usize = 4096;
         let start = self.at_mut(offset, bytes, 1) as usize;
         let (first, last) = (start.next_multiple_of(PAGE), (start + bytes) / PAGE * PAGE);
         let advice = if self.mapping.file.is_some() { libc::MADV_REMOVE } else { libc::MADV_DONTNEED };
-        // SAFETY: whole pages of this mapping; both kinds of advice leave them mapped and reading
-        // as zeroes.
+        // SAFETY: these are whole pages of this mapping; both kinds of advice leave them mapped and
+        // reading as zeroes.
         let given = last > first && unsafe { libc::madvise(first as *mut libc::c_void, last - first, advice) } == 0;
         if given {
             self.fill(offset, first - start, 0);

@@ -1,9 +1,9 @@
 //! Memory that another process has sent: it is mapped only if its sender cannot take it away again.
 //!
 //! When a file is shortened, a process that touches a shared mapping of it is killed (SIGBUS,
-//! mmap(2)). A memfd can be sealed against that for ever (fcntl(2), `F_SEAL_SHRINK`). Memfds of
-//! huge pages are refused, sealed or not: holes punched into them have the same effect when no huge
-//! page is free.
+//! mmap(2)). A memfd can be sealed against that forever (fcntl(2), `F_SEAL_SHRINK`). Memfds of huge
+//! pages are refused even if they are sealed: holes punched into them have the same effect when no
+//! huge page is free.
 //!
 //! Unsafe because it asks the kernel about descriptors.
 
@@ -17,8 +17,8 @@ const TMPFS: i64 = 0x0102_1994;
 /// Whether a file is a memfd that nobody can shorten any more.
 pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
     let mut system = MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the first call takes numbers only; the second fills the structure that it is given,
-    // which is read only after it has succeeded.
+    // SAFETY: the first call takes only numbers. The second fills the structure that is passed to
+    // it, which is read only after the call has succeeded.
     unsafe {
         let seals = libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS);
         seals >= 0

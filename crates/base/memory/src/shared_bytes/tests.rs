@@ -124,7 +124,8 @@ fn a_word_at_an_odd_place_is_a_bug() {
 
 fn file_of(bytes: u64) -> (std::fs::File, SharedBytes) {
     let name = c"iolab-test";
-    // SAFETY: a C string; the call touches nothing else, and the descriptor is nobody else's.
+    // SAFETY: the name is a C string; the call touches nothing else, and the descriptor has no
+    // other owner.
     let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC)) };
     let file = std::fs::File::from(file);
     file.set_len(bytes).unwrap();

@@ -16,15 +16,15 @@ pub struct SharedWord {
     _mapping: Arc<Mapping>,
 }
 
-// SAFETY: an address that stays mapped as long as the word lives, only used through atomics, for
-// which the thread does not matter.
+// SAFETY: this is an address that stays mapped as long as the word lives. It is only used through
+// atomics, for which the thread does not matter.
 unsafe impl Send for SharedWord {}
 // SAFETY: as above; there is no state besides the shared word.
 unsafe impl Sync for SharedWord {}
 
 impl SharedBytes {
-    /// The word at `offset`; `None` where it is not within the window, not aligned to 4, or may
-    /// only be read.
+    /// Returns the word at `offset`; `None` if it is not within the window, not aligned to 4, or
+    /// read-only.
     pub fn word(&self, offset: usize) -> Option<SharedWord> {
         let fits = self.writable_bytes.checked_sub(4).is_some_and(|last| offset <= last);
         let at = NonNull::new(self.start.as_ptr().wrapping_add(offset).cast::<u32>())?;
@@ -33,7 +33,7 @@ impl SharedBytes {
 }
 
 impl SharedWord {
-    /// Loads it.
+    /// Loads the word.
     #[inline(always)]
     pub fn load(&self, order: Ordering) -> u32 {
         // SAFETY: `SharedBytes::word` has checked the place, the mapping is alive, and all accesses
@@ -41,7 +41,7 @@ impl SharedWord {
         u32::from_le(unsafe { AtomicU32::from_ptr(self.at.as_ptr()) }.load(order))
     }
 
-    /// Stores it.
+    /// Stores the word.
     #[inline(always)]
     pub fn store(&self, value: u32, order: Ordering) {
         // SAFETY: as in load, and the mapping may be written.

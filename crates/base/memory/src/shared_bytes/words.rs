@@ -1,5 +1,5 @@
-//! Words of shared memory, alone and in rows, and the order in which a row is written and read: the
-//! word that publishes a row is stored last and loaded first.
+//! Words of shared memory, single and in rows, and the order in which a row is written and read:
+//! the word that publishes a row is stored last and loaded first.
 //!
 //! The interleavings of `iolab-virtual-ssd` compile this file a second time, with the atomics of a
 //! model checker.
@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 use super::SharedBytes;
 
 impl SharedBytes {
-    /// Loads the 32-bit word at `offset`, a multiple of 4 (it panics outside the window, as all of
-    /// these do).
+    /// Loads the 32-bit word at `offset`, a multiple of 4. Like all functions here, it panics
+    /// outside the window.
     #[inline]
     pub fn load_u32(&self, offset: usize, order: Ordering) -> u32 {
         u32::from_le(self.word_u32(offset).load(order))
@@ -22,8 +22,9 @@ impl SharedBytes {
         self.word_u32_mut(offset).store(value.to_le(), order);
     }
 
-    /// Stores `value` into each 32-bit word of `bytes` from `offset`, multiples of 4. For words
-    /// that others load and store at the same time; [`SharedBytes::fill`] does not allow that.
+    /// Stores `value` in each 32-bit word of `bytes` from `offset`, both multiples of 4. This is
+    /// for words that others load and store at the same time, which [`SharedBytes::fill`] does not
+    /// allow.
     pub fn fill_words(&self, offset: usize, bytes: usize, value: u32) {
         for position in (0..bytes).step_by(4) {
             self.store_u32(offset + position, value, Ordering::Relaxed);
@@ -42,8 +43,8 @@ impl SharedBytes {
         self.words_mut::<1>(offset)[0].store(value.to_le(), order);
     }
 
-    /// Loads `N` 64-bit words from `offset`, a multiple of 8, each by itself. For a queue entry,
-    /// after a load with `Acquire` has shown that it is complete.
+    /// Loads `N` 64-bit words from `offset`, a multiple of 8, each by itself. This is for a queue
+    /// entry, after a load with `Acquire` has shown that it is complete.
     #[inline]
     pub fn load_words<const N: usize>(&self, offset: usize) -> [u64; N] {
         let row = self.words::<N>(offset);
@@ -51,8 +52,8 @@ impl SharedBytes {
     }
 
     /// Loads `N` 64-bit words from `offset`, a multiple of 8: the last one first and with
-    /// `Acquire`. The others are then as they were when the peer stored the last one with
-    /// `Release`.
+    /// `Acquire`. The others then have the values that they had when the peer stored the last one
+    /// with `Release`.
     #[inline]
     pub fn load_published<const N: usize>(&self, offset: usize) -> [u64; N] {
         let row = self.words::<N>(offset);
@@ -64,8 +65,8 @@ impl SharedBytes {
         words
     }
 
-    /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with the
-    /// ordering `last`, so that a peer that sees it sees the others.
+    /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order. The last one is stored
+    /// with the ordering `last`, so that a peer that sees it sees the others.
     #[inline]
     pub fn store_words<const N: usize>(&self, offset: usize, words: [u64; N], last: Ordering) {
         let row = self.words_mut::<N>(offset);

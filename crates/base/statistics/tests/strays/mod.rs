@@ -1,12 +1,12 @@
-//! Trials as storage has them, without any difference between configurations: noisy in several
-//! ways.
+//! Trials that are typical of storage, without any difference between configurations, and noisy in
+//! several ways.
 
 use iolab_statistics::{Random, Weights};
 
 /// Standard deviation of a trial's logarithm.
 pub(crate) const NOISE: f64 = 0.05;
 
-/// Changes trials that stray normally; by configuration and block.
+/// Changes normally distributed trials; by configuration and block.
 pub(crate) type Strays = fn(&mut Random, &mut [Vec<f64>]);
 
 /// By name.
@@ -38,8 +38,8 @@ fn student_of_three(random: &mut Random) -> f64 {
     random.normal() / (squares / 3.0).sqrt()
 }
 
-/// The machine is between one and three times as fast, in a random shape over the study; trials of
-/// a block run in random order.
+/// The machine is between one and three times as fast, in a random shape over the study; the trials
+/// of a block run in random order.
 fn drift(random: &mut Random, values: &mut [Vec<f64>]) {
     let (rows, blocks) = (values.len(), values[0].len());
     let phase = random.unit() * std::f64::consts::TAU;
@@ -54,7 +54,7 @@ fn drift(random: &mut Random, values: &mut [Vec<f64>]) {
     }
 }
 
-/// The trials of a study in which nothing differs, and which stray in some way: logarithms by
+/// The trials of a study in which nothing differs, with the given kind of noise: logarithms by
 /// configuration and block.
 pub(crate) fn study(random: &mut Random, rows: usize, blocks: usize, strays: Strays) -> Vec<Vec<f64>> {
     let mut values: Vec<Vec<f64>> = (0..rows).map(|_| (0..blocks).map(|_| NOISE * random.normal()).collect()).collect();
@@ -62,7 +62,7 @@ pub(crate) fn study(random: &mut Random, rows: usize, blocks: usize, strays: Str
     values
 }
 
-/// Every two configurations, the second less the first.
+/// All pairs of configurations, as the second minus the first.
 pub(crate) fn pairs(rows: usize) -> Vec<Weights> {
     (0..rows).flat_map(|one| (one + 1..rows).map(move |other| vec![(other, 1.0), (one, -1.0)])).collect()
 }

@@ -1,13 +1,13 @@
 //! An io_uring for commands of 80 bytes to a driver (`IORING_OP_URING_CMD` with
 //! `IORING_SETUP_SQE128`).
 //!
-//! One thread makes it and uses it. The kernel runs its side of a command only while that thread is
-//! inside [`CommandRing::enter`] (`IORING_SETUP_DEFER_TASKRUN`), so a command costs no interrupt of
-//! another processor's work. It does not know what the commands mean, nor how long the memory that
-//! they point to must live.
+//! One thread makes the ring and uses it. The kernel runs its side of a command only while that
+//! thread is inside [`CommandRing::enter`] (`IORING_SETUP_DEFER_TASKRUN`), so a command does not
+//! interrupt the work of another processor. The ring does not know what the commands mean, nor how
+//! long the memory that they point to must live.
 //!
-//! Unsafe: hands the kernel addresses, and writes one field of a submission entry that the io-uring
-//! crate hides.
+//! Unsafe because it passes addresses to the kernel, and writes one field of a submission entry
+//! that the io-uring crate hides.
 #![allow(unsafe_code, reason = "island: submission entries with addresses")]
 
 use std::io;
@@ -18,26 +18,26 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 /// One command to a driver.
 #[derive(Debug, Clone, Copy)]
 pub struct RingCommand {
-    /// The driver's descriptor.
+    /// The driver's file descriptor.
     pub fd: RawFd,
-    /// `cmd_op`: what the driver is asked for.
+    /// `cmd_op`: the requested operation.
     pub operation: u32,
-    /// `addr` of the entry; 0 where the driver wants none.
+    /// `addr` of the entry; 0 if the driver needs none.
     pub address: u64,
     /// `len` of the entry.
     pub length: u32,
-    /// The command's own bytes.
+    /// The bytes of the command itself.
     pub data: [u8; 80],
-    /// Comes back in the [`RingEvent`].
+    /// Returned in the [`RingEvent`].
     pub token: u64,
 }
 
 /// A completed command, or an event of a watched descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingEvent {
-    /// The token it was queued with.
+    /// The token that was passed when the operation was queued.
     pub token: u64,
-    /// The driver's result, or a negative errno; for watched descriptors the `poll(2)` events.
+    /// The driver's result, or a negative errno; for a watched descriptor, the `poll(2)` events.
     pub result: i32,
 }
 
@@ -56,14 +56,14 @@ impl std::fmt::Debug for CommandRing {
     }
 }
 
-/// Where `len` stands in a submission entry (`struct io_uring_sqe`).
+/// The offset of `len` in a submission entry (`struct io_uring_sqe`).
 const LENGTH_AT: usize = 24;
 const IORING_ENTER_GETEVENTS: u32 = 1;
 
 const _: () = assert!(size_of::<squeue::Entry128>() == 128);
 
 impl CommandRing {
-    /// A ring with room for `commands` at once, for the calling thread.
+    /// Creates a ring for the calling thread, with room for `commands` at once.
     pub fn new(commands: usize) -> io::Result<CommandRing> {
         let entries = u32::try_from(commands.next_power_of_two()).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut builder = IoUring::<squeue::Entry128>::builder();
@@ -71,8 +71,8 @@ impl CommandRing {
         Ok(CommandRing { ring: builder.build(entries)?, queued: 0, held: None })
     }
 
-    /// Registers `fd` until the ring is gone, which makes each command to it cheaper. Call it once
-    /// for a ring.
+    /// Registers `fd` for the life of the ring, which makes each command to it cheaper. Call this
+    /// at most once per ring.
     pub fn hold(&mut self, fd: RawFd) -> io::Result<()> {
         self.ring.submitter().register_files(&[fd])?;
         self.held = Some(fd);
@@ -86,21 +86,21 @@ impl CommandRing {
     /// the driver may use it.
     pub unsafe fn push(&mut self, command: &RingCommand) -> io::Result<()> {
         let entry = entry(command, self.held == Some(command.fd));
-        // SAFETY: the caller's promise about the addresses, passed on.
+        // SAFETY: the caller guarantees that the addresses are valid.
         unsafe { self.push_entry(&entry) }
     }
 
-    /// Queues a wait for a descriptor to become readable (or to be hung up); the event comes once.
+    /// Queues a wait until a descriptor is readable or hung up. The event comes once.
     pub fn watch(&mut self, fd: RawFd, token: u64) -> io::Result<()> {
         let entry = opcode::PollAdd::new(types::Fd(fd), libc::POLLIN as u32).build().user_data(token);
-        // SAFETY: the entry holds no address.
+        // SAFETY: the entry contains no address.
         unsafe { self.push_entry(&entry.into()) }
     }
 
     /// # Safety
     /// As for [`CommandRing::push`].
     unsafe fn push_entry(&mut self, entry: &squeue::Entry128) -> io::Result<()> {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller guarantees that the addresses are valid.
         if unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(0)?;
             // SAFETY: as above.
@@ -111,23 +111,23 @@ impl CommandRing {
     }
 
     /// Submits the queued commands, lets the kernel work, and waits until there are `at_least`
-    /// events. Returns early, with nothing, when a signal arrives.
+    /// events. Returns early, without events, if a signal arrives.
     pub fn enter(&mut self, at_least: u32) -> io::Result<()> {
-        // SAFETY: no argument is passed, and the queued entries were vouched for when they were
-        // pushed.
+        // SAFETY: no argument is passed. Whoever pushed the queued entries guarantees that their
+        // addresses are valid.
         let entered = unsafe { self.ring.submitter().enter::<()>(self.queued, at_least, IORING_ENTER_GETEVENTS, None) };
         match entered {
             Ok(taken) => self.queued -= taken as u32,
             Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-            // Completions must be taken first: the caller does so, and calls again.
+            // Completions must be taken first. The caller does so and calls again.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN)) => {}
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// One round of a server: submits the queued commands and, unless `busy`, sleeps until
-    /// something happens. Before sleeping it polls `looks` times without a system call.
+    /// Does one round of a server: submits the queued commands and, unless `busy`, sleeps until
+    /// something happens. Before sleeping, it polls `looks` times without a system call.
     #[inline]
     pub fn round(&mut self, busy: bool, looks: u32) -> io::Result<()> {
         if busy {
@@ -147,14 +147,14 @@ impl CommandRing {
         self.enter(1)
     }
 
-    /// Whether [`CommandRing::enter`] would do anything without waiting: commands are queued, or
-    /// the kernel has work or events.
+    /// Whether [`CommandRing::enter`] would have something to do without waiting: commands are
+    /// queued, or the kernel has work or events.
     #[inline]
     pub fn has_work(&mut self) -> bool {
         self.queued > 0 || self.ring.submission().taskrun() || !self.ring.completion().is_empty()
     }
 
-    /// The next event, oldest first.
+    /// Returns the next event, oldest first.
     #[inline]
     pub fn next_event(&mut self) -> Option<RingEvent> {
         let entry: cqueue::Entry = self.ring.completion().next()?;
@@ -169,8 +169,8 @@ fn entry(command: &RingCommand, is_held: bool) -> squeue::Entry128 {
         opcode::UringCmd80::new(types::Fd(command.fd), command.operation)
     };
     let mut entry = built.cmd(command.data).addr(Some(command.address)).build().user_data(command.token);
-    // SAFETY: an entry is 128 plain bytes laid out as struct io_uring_sqe, and `len` is four of
-    // them.
+    // SAFETY: an entry is 128 plain bytes with the layout of struct io_uring_sqe, and `len` is four
+    // of them.
     unsafe { (&raw mut entry).cast::<u8>().add(LENGTH_AT).cast::<u32>().write_unaligned(command.length) };
     entry
 }

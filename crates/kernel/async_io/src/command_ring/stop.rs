@@ -1,9 +1,10 @@
-//! Stopping a server, from another thread or by a signal.
+//! Stops a server, from another thread or by a signal.
 //!
 //! A stop is a descriptor that becomes readable, so that a server can wait for it and for requests
-//! at once. A second request can be told from the first: the server decides what it means.
+//! at the same time. A second request can be distinguished from the first; the server decides what
+//! it means.
 //!
-//! Unsafe: making a `signalfd` and blocking signals have no safe wrapper.
+//! Unsafe because making a `signalfd` and blocking signals have no safe wrapper.
 #![allow(unsafe_code, reason = "island: signalfd and the signal mask")]
 
 use std::io;
@@ -12,8 +13,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
 
-/// Signals that end a program by default, and that are sent to end it (signal(7)): an interrupt, a
-/// plain `kill`, a terminal that is closed, an alarm. Not SIGQUIT, which asks for a core file.
+/// Signals that end a program by default and are sent to end it (signal(7)): an interrupt, a plain
+/// `kill`, a closed terminal, an alarm. SIGQUIT is not included, because it requests a core file.
 const ENDING: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
 
@@ -24,19 +25,19 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// One that is raised by [`Stop::raise`].
+    /// Creates a stop that [`Stop::raise`] raises.
     pub fn by_hand() -> io::Result<Stop> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         Ok(Stop { fd: eventfd(0, flags)? })
     }
 
-    /// One that is raised by the signals that ask a program to end (`ENDING`), which are blocked
-    /// for the calling thread and the threads it starts from now on: call it before there are
-    /// others.
+    /// Creates a stop that is raised by the signals which ask a program to end (`ENDING`). They are
+    /// blocked for the calling thread and the threads that it starts from now on, so call this
+    /// before there are others.
     pub fn by_signals() -> io::Result<Stop> {
         let mut signals = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: sigemptyset initialises the set before anything reads it; the calls only use the
-        // set, and the descriptor that signalfd returns belongs to nobody else.
+        // set, and nothing else owns the descriptor that signalfd returns.
         let fd = unsafe {
             libc::sigemptyset(signals.as_mut_ptr());
             for signal in ENDING {
@@ -50,17 +51,17 @@ impl Stop {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: made above, open, and owned by nobody else.
+        // SAFETY: the descriptor was made above, is open, and has no other owner.
         Ok(Stop { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// Asks for the end. Only for [`Stop::by_hand`]; otherwise it does nothing.
+    /// Requests the end. This works only for [`Stop::by_hand`]; otherwise it does nothing.
     pub fn raise(&self) {
-        // A signalfd cannot be written, and a counter that is full has been raised.
+        // A signalfd cannot be written. If the counter is full, the stop has already been raised.
         let _ = write(&self.fd, &1u64.to_ne_bytes());
     }
 
-    /// Whether it was raised since the last call; does not wait.
+    /// Whether the stop was raised since the last call. Does not wait.
     pub fn take(&self) -> bool {
         const SIGNAL_RECORD_BYTES: usize = 128;
         read(&self.fd, &mut [0; SIGNAL_RECORD_BYTES]).is_ok_and(|bytes| bytes > 0)
@@ -100,7 +101,7 @@ mod tests {
             stop.raise();
             assert!(!stop.take(), "writing does not raise it");
             for signal in ENDING {
-                // SAFETY: sends a signal to this very thread, which has it blocked.
+                // SAFETY: the call sends a signal to this thread, which blocks it.
                 unsafe { libc::pthread_kill(libc::pthread_self(), signal) };
                 assert!(stop.take(), "{signal}");
                 assert!(!stop.take(), "{signal}");

@@ -1,35 +1,35 @@
 //! The kernel's side of Linux AIO as types and numbers: `include/uapi/linux/aio_abi.h`, and the
 //! layout of the completion ring in `fs/aio.c`.
 //!
-//! Only what is used here. No logic.
+//! Only what is used here is declared. There is no logic.
 
 /// `struct iocb`, one operation.
 #[derive(Debug, Default, Clone, Copy)]
 #[repr(C)]
 pub struct Iocb {
-    /// Comes back with the completion.
+    /// Returned with the completion.
     pub data: u64,
-    /// The kernel's own.
+    /// Used by the kernel itself.
     #[cfg(target_endian = "little")]
     pub key: u32,
     /// `RWF_*`.
     pub rw_flags: u32,
-    /// The kernel's own.
+    /// Used by the kernel itself.
     #[cfg(target_endian = "big")]
     pub key: u32,
     /// One of [`command`].
     pub opcode: u16,
-    /// With [`FLAG_IOPRIO`]: class and level (ioprio_set(2)).
+    /// With [`FLAG_IOPRIO`]: the class and level (ioprio_set(2)).
     pub priority: i16,
-    /// Whose operation it is.
+    /// The descriptor of the file.
     pub fd: u32,
     /// Address of the buffer or of the iovecs.
     pub buffer: u64,
     /// Length, or number of iovecs.
     pub bytes: u64,
-    /// In the file, bytes.
+    /// Offset in the file, bytes.
     pub offset: i64,
-    /// 0.
+    /// Always 0.
     pub reserved: u64,
     /// `IOCB_FLAG_*`.
     pub flags: u32,
@@ -41,31 +41,31 @@ pub struct Iocb {
 #[derive(Debug, Default, Clone, Copy)]
 #[repr(C)]
 pub struct IoEvent {
-    /// Comes back with the completion.
+    /// The data of the operation.
     pub data: u64,
     /// Address of its [`Iocb`].
     pub object: u64,
-    /// Bytes, or a negative errno.
+    /// The number of bytes, or a negative errno.
     pub result: i64,
-    /// 0.
+    /// Always 0.
     pub result2: i64,
 }
 
-/// `struct aio_ring`: the header of the completion ring that a context identifier points to.
+/// `struct aio_ring`: the header of the completion ring. A context identifier is its address.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RingHeader {
-    /// The kernel's number of it.
+    /// The kernel's number of the ring.
     pub id: u32,
-    /// Events the ring holds.
+    /// The number of events that the ring holds.
     pub entries: u32,
-    /// Next to take; ours to move.
+    /// The next event to take; moved by this process.
     pub head: u32,
-    /// Next to fill; the kernel's to move.
+    /// The next place to fill; moved by the kernel.
     pub tail: u32,
     /// [`RING_MAGIC`].
     pub magic: u32,
-    /// Nothing that matters to readers.
+    /// Features that do not matter to readers.
     pub compatible_features: u32,
     /// 0 if the layout is the one known here.
     pub incompatible_features: u32,

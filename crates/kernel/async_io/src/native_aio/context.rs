@@ -2,9 +2,10 @@
 //! memory.
 //!
 //! Guarantees: the context is destroyed once, and destroying waits for every operation
-//! (io_destroy(2)), so that buffers may be freed afterwards. Does not know what operations mean.
+//! (io_destroy(2)), so that buffers may be freed afterwards. The meaning of operations is not known
+//! here.
 //!
-//! Unsafe: raw system calls, and atomic access to memory that the kernel writes.
+//! Unsafe because it makes raw system calls, and atomically accesses memory that the kernel writes.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,20 +15,20 @@ use crate::native_aio::abi::{IoEvent, Iocb, RING_MAGIC, RingHeader};
 /// A context for a number of operations in flight.
 #[derive(Debug)]
 pub struct Context {
-    /// What the kernel calls `aio_context_t`: the address of the completion ring.
+    /// The kernel's `aio_context_t`: the address of the completion ring.
     id: libc::c_ulong,
-    /// The ring, if its layout is the one known here.
+    /// The ring, if its layout is the known one.
     ring: Option<NonNull<RingHeader>>,
 }
 
 impl Context {
-    /// io_setup(2).
+    /// Creates a context with io_setup(2).
     ///
     /// # Errors
-    /// The errno with which the kernel refuses.
+    /// The errno of the kernel's refusal.
     pub fn new(depth: usize) -> Result<Context, i32> {
         let mut id: libc::c_ulong = 0;
-        // SAFETY: the kernel writes one identifier, which lives through the call.
+        // SAFETY: the kernel writes one identifier, which lives during the call.
         let result = unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_uint, &raw mut id) };
         if result < 0 {
             return Err(last_errno());
@@ -40,25 +41,27 @@ impl Context {
         self.ring.is_some()
     }
 
-    /// io_submit(2): how many of the operations were taken, from the first on, or a negative errno.
+    /// Submits operations with io_submit(2). Returns how many were taken, from the first on, or a
+    /// negative errno.
     ///
     /// # Safety
-    /// The pointers are to operations that live through the call. The memory that the operations
+    /// The pointers are to operations that live during the call. The memory that the operations
     /// name stays valid, and nobody else writes to it, until they complete or the context has been
     /// dropped. Arrays of iovecs are only read during the call.
     #[inline]
     pub unsafe fn submit(&self, operations: &[*mut Iocb]) -> i32 {
         let (count, first) = (operations.len() as libc::c_long, operations.as_ptr());
-        // SAFETY: the kernel reads `count` pointers from a slice that lives through the call, and
-        // what they lead to is vouched for by the caller.
+        // SAFETY: the kernel reads `count` pointers from a slice that lives during the call, and
+        // the caller guarantees that the operations behind them are valid.
         let result = unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, first) };
         if result < 0 { -last_errno() } else { result as i32 }
     }
 
-    /// io_getevents(2): how many completions were written to `events`, or a negative errno.
+    /// Collects completions with io_getevents(2). Returns how many were written to `events`, or a
+    /// negative errno.
     ///
-    /// Waits for `at_least` (at most as many as there are places), `timeout_ns` long or
-    /// (`u64::MAX`) for ever.
+    /// Waits for `at_least` completions (at most as many as there are places), for `timeout_ns` or,
+    /// with `u64::MAX`, forever.
     #[inline]
     pub fn get_events(&self, at_least: usize, events: &mut [IoEvent], timeout_ns: u64) -> i32 {
         let (least, most) = (at_least as libc::c_long, events.len() as libc::c_long);
@@ -71,18 +74,17 @@ impl Context {
         }
         let first = events.as_mut_ptr();
         // SAFETY: the kernel writes at most `most` events to the slice and reads the timeout; both
-        // live through it.
+        // live during the call.
         let result = unsafe { libc::syscall(libc::SYS_io_getevents, self.id, least, most, first, limit) };
         if result < 0 { -last_errno() } else { result as i32 }
     }
 
-    /// Takes completions straight from the ring, without a system call: how many. Never waits.
-    ///
-    /// Zero where the ring is not known.
+    /// Takes completions directly from the ring, without a system call. Returns their number, which
+    /// is zero if the layout of the ring is not known. Never waits.
     pub fn take_events(&self, events: &mut [IoEvent]) -> usize {
         let Some(ring) = self.ring else { return 0 };
         let ring = ring.as_ptr();
-        // SAFETY: the header lies in the kernel's mapping, which lives as long as the context; head
+        // SAFETY: the header is in the kernel's mapping, which lives as long as the context; head
         // and tail are accessed only atomically, and `entries` never changes.
         let (head_at, tail_at, entries) = unsafe {
             (AtomicU32::from_ptr(&raw mut (*ring).head), AtomicU32::from_ptr(&raw mut (*ring).tail), (*ring).entries)
@@ -91,7 +93,7 @@ impl Context {
         let mut count = 0;
         while head != tail && count < events.len() {
             // SAFETY: head is below `entries`, and that many events follow the header; the kernel
-            // wrote this one before it moved the tail acquired above.
+            // wrote this one before it moved the tail that was acquired above.
             events[count] = unsafe { ring.add(1).cast::<IoEvent>().add(head as usize).read() };
             count += 1;
             head = if head + 1 == entries { 0 } else { head + 1 };
@@ -105,16 +107,17 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is this value's own and destroyed once, here.
+        // SAFETY: this value owns the context and destroys it once, here.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
     }
 }
 
-/// The ring at the address that the identifier is, if its header shows the layout known here.
+/// The ring whose address is the identifier, if its header shows the known layout.
 fn known_ring(id: libc::c_ulong) -> Option<NonNull<RingHeader>> {
     let ring = NonNull::new(id as *mut RingHeader)?;
-    // SAFETY: io_setup gives the address of the ring it has mapped readable into this process,
-    // which begins with a header of at least this size in every kernel that has the call.
+    // SAFETY: io_setup returns the address of the ring that it has mapped readable into this
+    // process. In every kernel that has the call, the ring begins with a header of at least this
+    // size.
     let (magic, features, header_bytes, entries) = unsafe {
         let header = ring.as_ptr();
         ((*header).magic, (*header).incompatible_features, (*header).header_bytes, (*header).entries)
@@ -125,6 +128,7 @@ fn known_ring(id: libc::c_ulong) -> Option<NonNull<RingHeader>> {
 
 /// The errno of the system call that just failed.
 fn last_errno() -> i32 {
-    // SAFETY: glibc and musl give the address of the calling thread's errno, always valid.
+    // SAFETY: glibc and musl return the address of the calling thread's errno, which is always
+    // valid.
     unsafe { *libc::__errno_location() }
 }

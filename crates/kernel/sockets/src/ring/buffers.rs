@@ -1,12 +1,12 @@
-//! Buffers among which the kernel chooses where received bytes go (a provided buffer ring).
+//! Buffers from which the kernel chooses for received bytes (a provided buffer ring).
 //!
 //! ```text
 //! here ── publish ──▶ ring of (address, bytes, number) ── kernel takes one, fills it ──▶ take(number)
 //!      ◀────────────────────────── give_back ───────────────────────────────────────── its user
 //! ```
 //!
-//! A buffer belongs to the kernel or to its user, never to both. Unsafe because the kernel gets
-//! addresses, and the ring of entries is shared with it.
+//! A buffer belongs either to the kernel or to its user, never to both. Unsafe because the kernel
+//! gets addresses, and the ring of entries is shared with it.
 
 use std::io;
 use std::ptr::NonNull;
@@ -19,7 +19,7 @@ use iolab_memory::SharedBytes;
 /// The group of all buffers of a ring.
 pub(super) const GROUP: u16 = 0;
 
-/// A buffer that was filled.
+/// A filled buffer.
 pub struct RingBuffer(Box<[u8]>);
 
 impl std::fmt::Debug for RingBuffer {
@@ -29,7 +29,7 @@ impl std::fmt::Debug for RingBuffer {
 }
 
 impl RingBuffer {
-    /// All of its bytes, of which those behind the received ones mean nothing.
+    /// All of its bytes; those after the received ones have no meaning.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.0
@@ -41,21 +41,21 @@ pub(super) struct Buffers {
     entries: SharedBytes,
     mask: u16,
     tail: u16,
-    /// By number: those that the kernel has.
+    /// The buffers that the kernel has, by number.
     provided: Vec<Option<NonNull<[u8]>>>,
-    /// Numbers of the others.
+    /// The numbers of the other buffers.
     vacant: Vec<u16>,
 }
 
-// SAFETY: the addresses are of memory that this structure owns, whichever thread it is in.
+// SAFETY: the addresses are those of memory that this structure owns, whichever thread it is in.
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Buffers known to a ring, `count` of them: a power of two, at most 32768.
+    /// Registers `count` buffers with a ring: a power of two, at most 32768.
     pub(super) fn new(ring: &IoUring, count: u16, bytes: usize) -> io::Result<Buffers> {
         let entries = SharedBytes::anonymous((usize::from(count) * size_of::<BufRingEntry>()).next_multiple_of(4096))?;
-        // SAFETY: the entries are zeroed pages of their own, which live as long as the ring:
-        // whoever drops the ring drops it before its buffers, or leaks both.
+        // SAFETY: the entries are separate zeroed pages that live as long as the ring: the owner of
+        // the ring drops the ring before its buffers, or leaks both.
         unsafe { ring.submitter().register_buf_ring_with_flags(entries.as_ptr() as u64, count, GROUP, 0)? };
         let mut buffers = Buffers {
             entries,
@@ -70,7 +70,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// The kernel may use a buffer again.
+    /// Lets the kernel use a buffer again.
     #[inline]
     pub(super) fn give_back(&mut self, buffer: RingBuffer) {
         let Some(number) = self.vacant.pop() else { unreachable!("every buffer has a number") };
@@ -85,18 +85,18 @@ impl Buffers {
         entry.set_len(bytes);
         entry.set_bid(number);
         self.tail = self.tail.wrapping_add(1);
-        // SAFETY: the tail is two aligned bytes within the first entry, which the kernel only
-        // reads.
+        // SAFETY: the tail is two aligned bytes within the first entry, and the kernel only reads
+        // it.
         let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(base).cast_mut()) };
         tail.store(self.tail, Ordering::Release);
     }
 
-    /// The buffer with this number, which the kernel has filled.
+    /// Takes the buffer with this number, which the kernel has filled.
     #[inline]
     pub(super) fn take(&mut self, number: u16) -> Option<RingBuffer> {
         let raw = self.provided.get_mut(usize::from(number))?.take()?;
         self.vacant.push(number);
-        // SAFETY: it was leaked by `give_back`, and the kernel has handed it over by its
+        // SAFETY: `give_back` leaked the buffer, and the kernel has released it with its
         // completion.
         Some(RingBuffer(unsafe { Box::from_raw(raw.as_ptr()) }))
     }
@@ -105,8 +105,8 @@ impl Buffers {
 impl Drop for Buffers {
     fn drop(&mut self) {
         for raw in self.provided.iter_mut().filter_map(Option::take) {
-            // SAFETY: it was leaked by `give_back`; nothing is in flight any more when buffers are
-            // dropped.
+            // SAFETY: `give_back` leaked the buffer. When buffers are dropped, no operation is in
+            // flight.
             drop(unsafe { Box::from_raw(raw.as_ptr()) });
         }
     }

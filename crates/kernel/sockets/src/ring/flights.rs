@@ -1,7 +1,8 @@
-//! Parcels on their way: what the kernel reads, until it says that it does not any more.
+//! Parcels that are being sent: memory that the kernel reads until it reports that it no longer
+//! does.
 //!
-//! Unsafe because a message holds addresses of a list and of a parcel, all of which a flight owns
-//! in boxes of their own, so that they stay where they are.
+//! Unsafe because a message contains the addresses of a list and of a parcel. A flight owns all of
+//! these in separate boxes, so that they do not move.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,26 +11,26 @@ use std::os::fd::RawFd;
 
 use crate::parcel::Parcel;
 
-/// A parcel on its way.
+/// A parcel that is being sent.
 struct Flight {
     token: u64,
     fd: RawFd,
-    /// Whether the kernel reads the memory itself until it sends a notice.
+    /// Whether the kernel reads the memory directly until it sends a notice.
     shares: bool,
     awaits_notice: bool,
-    /// Whether its end was told, so that only the notice is awaited.
+    /// Whether its end was reported, so that only the notice is awaited.
     is_told: bool,
-    /// What to do when the notice has come.
+    /// Whether to send the rest after the notice has arrived.
     is_short: bool,
     parcel: Option<Box<Parcel>>,
     list: Vec<libc::iovec>,
     message: Box<libc::msghdr>,
 }
 
-/// What a completion means.
+/// The meaning of a completion.
 pub(super) enum Landing {
     Nothing,
-    /// The rest is to be submitted.
+    /// The rest must be submitted.
     Again,
     Over {
         token: u64,
@@ -43,22 +44,22 @@ pub(super) enum Landing {
 pub(super) struct Flights {
     flights: Vec<Option<Flight>>,
     free: Vec<usize>,
-    /// Lists and messages for later.
+    /// Unused flights, whose lists and messages are used again.
     spare: Vec<Flight>,
     /// Receives that ended together with bytes.
     pub(super) stopped: VecDeque<u64>,
 }
 
-// SAFETY: the addresses are of memory that the flights own, whichever thread they are in.
+// SAFETY: the addresses are those of memory that the flights own, whichever thread they are in.
 unsafe impl Send for Flights {}
 
 impl Flights {
-    /// Flights that have not ended.
+    /// The number of flights that have not ended.
     pub(super) fn len(&self) -> usize {
         self.flights.len() - self.free.len()
     }
 
-    /// A new flight, and its number.
+    /// Begins a flight, and returns its number.
     pub(super) fn begin(&mut self, token: u64, fd: RawFd, shares: bool, parcel: Box<Parcel>) -> usize {
         let mut flight = self.spare.pop().unwrap_or_else(|| {
             // SAFETY: all fields of a message may be zero.
@@ -77,7 +78,7 @@ impl Flights {
         number
     }
 
-    /// The message of what has not gone.
+    /// Prepares the message for the unsent pieces.
     pub(super) fn prepare(&mut self, number: usize) -> Option<(RawFd, *const libc::msghdr, bool)> {
         let flight = self.flights.get_mut(number)?.as_mut()?;
         flight.is_short = false;
@@ -87,7 +88,7 @@ impl Flights {
         Some((flight.fd, &raw const *flight.message, flight.shares))
     }
 
-    /// A completion of a flight has come.
+    /// Handles a completion of a flight.
     pub(super) fn land(&mut self, number: usize, result: i32, is_notice: bool, goes_on: bool) -> Landing {
         let Some(flight) = self.flights.get_mut(number).and_then(Option::as_mut) else { return Landing::Nothing };
         let token = flight.token;
@@ -129,7 +130,7 @@ impl Flights {
         parcel
     }
 
-    /// Never gives their memory back.
+    /// Leaks the memory of all flights.
     pub(super) fn leak(&mut self) {
         let _ = ManuallyDrop::new(std::mem::take(&mut self.flights));
     }

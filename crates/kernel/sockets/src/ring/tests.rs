@@ -1,4 +1,4 @@
-//! Whether bytes come and go in order by a ring, whatever ends it.
+//! Tests that bytes arrive in order through a ring, however it ends.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ fn pair() -> (TcpStream, TcpStream) {
     (near, listener.accept().unwrap().0)
 }
 
-/// `None` where the kernel has no io_uring for us.
+/// `None` if the kernel has no io_uring for this process.
 fn ring(zero_copy_above: usize) -> Option<SocketRing> {
     SocketRing::new(&RingOptions { entries: 8, buffers: 4, buffer_bytes: 64, zero_copy_above }).ok()
 }
@@ -117,7 +117,7 @@ fn a_ring_is_dropped_in_the_middle_of_everything() {
     ring.receive(&near, 1).unwrap();
     let memory = SharedBytes::anonymous(8 << 20).unwrap();
     let mut parcel = Box::new(Parcel::default());
-    // More than a socket takes: it cannot end before its peer reads.
+    // The parcel is larger than a socket accepts, so the send cannot end before its peer reads.
     parcel.insert(memory);
     ring.send(&near, 1, parcel, true).unwrap();
     ring.round(Duration::ZERO).unwrap();

@@ -14,9 +14,9 @@ use crate::service::threads::{NewTask, PolledState, ThreadInboxes};
 
 /// Vectors of each function: one for the admin queue, and one for each possible queue pair.
 const VECTORS: u16 = 65;
-/// How long a reset may take. It is done between two polls.
+/// How long a reset may take, ns. It is done between two polls.
 const RESET_NS: u64 = 5_000_000_000;
-/// How long threads may take for one pass: many times their longest sleep.
+/// How long all threads may take to begin a new pass, ns: many times their longest sleep.
 const SETTLE_NS: u64 = 100_000_000;
 
 /// Connects drivers to the drive.
@@ -102,7 +102,7 @@ impl Functions for Drive {
     }
 }
 
-/// A driver's end of the drive.
+/// The function of one driver.
 struct ServedFunction {
     registers: SharedBytes,
     /// The same registers, with access rules.
@@ -134,7 +134,7 @@ impl Function for ServedFunction {
         self.by_message.write_checked(offset, value, self.queue_pairs);
     }
 
-    /// A thread that has begun another pass looks up mappings again.
+    /// A thread that has begun another pass has looked up the mappings again.
     fn settle(&self) {
         let before: Vec<u64> = self.passes.iter().map(|passes| passes.load(Ordering::Acquire)).collect();
         let give_up_ns = self.clock.now_ns().saturating_add(SETTLE_NS);

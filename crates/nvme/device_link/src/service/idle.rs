@@ -1,16 +1,16 @@
-//! When a polling thread may sleep.
+//! Decides when a polling thread may sleep.
 //!
 //! A doorbell in memory wakes no thread. A thread therefore polls while there was work recently.
-//! After that it sleeps between polls, for longer the longer there was no work. A device in use
-//! answers at once; an idle one uses almost no processor time.
+//! After that it sleeps between polls; the sleeps become longer if there is no work for long. A
+//! device in use answers at once; an idle one uses almost no processor time.
 
 use std::time::Duration;
 
 /// Polls without work before the first sleep: some milliseconds on an idle processor.
 const PATIENCE: u32 = 100_000;
-/// The shortest sleep: the initial delay of a driver that becomes active again.
+/// The shortest sleep, which is the initial delay of a driver that becomes active again.
 const SHORT: Duration = Duration::from_micros(50);
-/// Sleeps of this length before they become longer: a few seconds.
+/// The number of sleeps of this length before they become longer: a few seconds.
 const MANY: u32 = 40_000;
 /// The longest sleep.
 const LONG: Duration = Duration::from_millis(2);

@@ -29,14 +29,14 @@ pub(crate) struct PolledState {
     pub(crate) resets_done: AtomicU32,
 }
 
-/// Work for a thread.
+/// A new task for a thread.
 pub(crate) enum NewTask {
     Dispatcher(Arc<PolledState>, Box<Dispatcher<DmaTable>>),
     Controller(Arc<PolledState>, Box<Controller<DmaTable>>),
     Copier(Arc<PolledState>, Box<Copier<DmaTable>>),
 }
 
-/// Where new tasks are sent.
+/// The channels for new tasks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ThreadInboxes {
     /// The dispatcher threads; the first also takes controllers.
@@ -47,7 +47,7 @@ pub(crate) struct ThreadInboxes {
     pub(crate) passes: Vec<Arc<AtomicU64>>,
 }
 
-/// The threads; they end when this is dropped.
+/// The threads; they end when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Threads {
     inboxes: ThreadInboxes,
@@ -70,7 +70,7 @@ impl Threads {
         Ok(threads)
     }
 
-    /// One thread, bound to its processor before this returns.
+    /// Starts one thread. It is bound to its processor before this function returns.
     fn begin(&mut self, clock: &Clock, name: &str, cpu: Option<usize>) -> Result<Sender<NewTask>, ServeError> {
         let (inbox, new_tasks) = channel();
         let (clock, stop) = (clock.clone(), Arc::clone(&self.stop));
@@ -95,7 +95,7 @@ impl Threads {
         Ok(inbox)
     }
 
-    /// Where new tasks are sent.
+    /// The channels for new tasks.
     pub(crate) fn inboxes(&self) -> ThreadInboxes {
         self.inboxes.clone()
     }
@@ -120,7 +120,7 @@ fn bind(cpu: usize) -> std::io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// The work of one thread.
+/// The state of one thread.
 struct PollingThread {
     new_tasks: Receiver<NewTask>,
     clock: Clock,

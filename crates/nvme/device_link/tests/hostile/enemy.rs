@@ -1,4 +1,4 @@
-//! A hostile driver: it writes to the socket itself, and follows no rules.
+//! A hostile driver: it writes to the socket directly, and follows no rules.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -90,7 +90,7 @@ impl Enemy {
         Some(SharedBytes::of_file(bar, 0, welcome.bytes as usize, MappingAccess::ReadWrite).unwrap())
     }
 
-    /// Requests as many mappings as possible; returns their number.
+    /// Makes up to `wanted` mappings; returns how many succeeded.
     pub(crate) fn map_many(&self, wanted: u64) -> usize {
         let memory = SharedBytes::memfd("iolab-enemy", 4096).unwrap();
         let (fd, _) = memory.file().unwrap();
@@ -104,7 +104,7 @@ impl Enemy {
     }
 
     /// Enables the controller with interrupts that are never received, and makes it answer commands
-    /// for ever.
+    /// forever.
     pub(crate) fn never_take_interrupts(&self, commands: u32) {
         let Some(registers) = self.hello() else { return };
         let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None).unwrap();
@@ -118,7 +118,7 @@ impl Enemy {
         }
         set(0x14, 0x0046_0001);
         for command in 0..commands {
-            // Identify, as fast as possible; the answers are ignored.
+            // Sends Identify as fast as possible; the answers are ignored.
             let place = (command % 16) as usize * 64;
             let identify = [6 | u64::from(command) << 16, 0, 0, (1 << 20) + 8192, 0, 1, 0, 0];
             memory.store_words(place, identify, Ordering::Release);
@@ -128,7 +128,7 @@ impl Enemy {
         drop(near);
     }
 
-    /// Random numbers and random text in the fields, and any available descriptor.
+    /// Sends random numbers and text in the fields, with any available descriptor.
     pub(crate) fn babble(&self, random: &mut Random, descriptors: &Descriptors) {
         for _ in 0..random.below(30) {
             let mut packet: Vec<u8> = (0..random.below(80)).map(|_| random.next() as u8).collect();

@@ -1,4 +1,4 @@
-//! A well-behaved driver, which notices when it is not served.
+//! A well-behaved driver, which notices if it is not served.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -10,11 +10,11 @@ use iolab_nvme_driver::{
     CommandOutcome, Controller, ControllerOptions, DataWindow, Namespace, QueueOptions, QueuePair, Submit,
 };
 
-/// The longest time for one command; after it the device counts as hung.
+/// The longest time for one command, ns; after that the device counts as hung.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 pub(crate) struct Friend {
-    // Dropped first: its queues belong to the controller.
+    // Declared first, so that it is dropped before the controller.
     pair: QueuePair,
     namespace: Namespace,
     buffer: SharedBytes,

@@ -1,5 +1,5 @@
-//! Hostile drivers beside a well-behaved one: that one is served all the time, and the service ends
-//! when requested.
+//! Hostile drivers beside a well-behaved one: it is served all the time, and the service ends when
+//! requested.
 //!
 //! `IOLAB_HOSTILE_ROUNDS` sets the number of attacks.
 
@@ -20,10 +20,10 @@ use iolab_virtual_ssd::{Config, Subsystem};
 use enemy::{Descriptors, Enemy, Random};
 use friend::Friend;
 
-/// Every operation takes less than this; otherwise it hangs.
+/// Every operation takes less than this, or it hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// One test at a time: they count the descriptors of the process.
+/// Tests run one at a time, because they count the descriptors of the process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn served() -> (tempfile::TempDir, PathBuf, Service) {
@@ -65,19 +65,19 @@ fn attack(path: &Path, random: &mut Random, descriptors: &Descriptors) -> Option
         3 => {
             enemy.map_many(1 + random.below(2 * MOST_MAPPINGS as u64));
         }
-        // Sends requests, and never reads.
+        // The hostile driver sends requests, and never reads.
         4 => {
             let question = Message { text: "stats json".into(), ..Message::new(MessageKind::Ask) };
             while enemy.send(&question.encode(), &[]) {}
             return Some(enemy);
         }
-        // Half a message, or nothing.
+        // It sends a part of a message, or nothing.
         5 => {
             enemy.send(&Message::new(MessageKind::Hello).encode()[..random.below(32) as usize], &[]);
             return Some(enemy);
         }
         6 => enemy.never_take_interrupts(random.below(3_000) as u32),
-        // Registers and doorbells.
+        // It writes to registers and doorbells.
         _ => {
             if let Some(registers) = enemy.hello() {
                 for _ in 0..500 {
@@ -109,7 +109,7 @@ fn a_good_driver_is_served_whatever_others_do_and_the_service_ends() {
         assert!(ask(&path, "stats").unwrap().contains("read commands"));
     }
     assert!(resident_kib() < 1 << 20, "{} KiB", resident_kib());
-    // The last ones never read and never close: the service ends nevertheless.
+    // The last ones never read and never close, but the service ends nevertheless.
     let last = Enemy::connect(&path);
     while last.send(&Message { text: "stats".into(), ..Message::new(MessageKind::Ask) }.encode(), &[]) {}
     friend.reads_what_it_writes(0);
@@ -143,7 +143,7 @@ fn each_driver_has_its_share_and_no_more() {
     assert_eq!(large.ask(&Message { address: 1 << 40, ..Message::new(MessageKind::Unmap) }, None).unwrap().status, 0);
     assert!(refused(&map(1 << 20, 4096), unsealed).contains("sealed"));
     assert!(refused(&Message::new(MessageKind::Interrupt), full).contains("datagram"));
-    // Connections are limited too.
+    // The number of connections is limited, too.
     let mut crowd: Vec<Enemy> = (0..MOST_DRIVERS).map(|_| Enemy::connect(&path)).collect();
     let late = Enemy::connect(&path);
     let (answer, _) = late.answer().expect("a word of why");

@@ -54,11 +54,11 @@ fn check_namespace(session: &mut Session, namespace: &Namespace, buffer: &DmaBuf
     expect(is_beyond, "a read behind the end is refused by the device")
 }
 
-/// TRIM and Write Zeroes change the blocks they name and no others.
+/// TRIM and Write Zeroes change the blocks that they name, and no others.
 fn check_deallocation(session: &mut Session, namespace: &Namespace, buffer: &DmaBuffer) -> crate::Outcome {
     let block = namespace.block_bytes() as usize;
     let bytes = pattern(7, 0, BYTES);
-    // Whole pages of the file behind the device.
+    // The range covers whole pages of the file behind the device.
     let (first, last) = (8192 / block, 16384 / block);
     for zeroes in [false, true] {
         buffer.memory.write(0, &bytes);

@@ -1,7 +1,7 @@
 //! Tries the driver on a real NVMe controller behind VFIO; the data of its namespaces is lost.
 //!
-//! `ci/suites/vfio_guest` runs it in a guest. It shows what works and roughly how fast. Exact
-//! measurements are made by iolab itself.
+//! `ci/suites/vfio_guest` runs this program in a guest. It shows what works and roughly how fast;
+//! use iolab itself for exact measurements.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod commands;

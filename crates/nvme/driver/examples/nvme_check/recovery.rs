@@ -11,7 +11,7 @@ use crate::session::{Session, pattern, whole};
 const BYTES: usize = 16 << 10;
 const LOAD: u16 = 32;
 
-/// The session waits by interrupts of vector 1.
+/// Requires a session that waits for interrupts of vector 1.
 pub(crate) fn check(session: &mut Session) -> crate::Outcome {
     let namespace = session.first_namespace()?;
     let buffer = session.buffer(BYTES)?;

@@ -10,11 +10,11 @@ use iolab_pci_device::{DmaBuffer, SharedBytes};
 pub(crate) use iolab_random::mix;
 use iolab_vfio::VfioDevice;
 
-/// Longer than anything takes in an emulated machine.
+/// Longer than any command takes in an emulated machine, ns.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 pub(crate) struct Session {
-    // Dropped before the controller, which the queue needs until its end.
+    // The queue is declared first, so that it is dropped before the controller, which it needs.
     pub(crate) queue: QueuePair,
     pub(crate) controller: Controller,
     pub(crate) clock: Clock,

@@ -1,11 +1,11 @@
-//! Random reads of 4 KiB, polled, from one thread: the order of magnitude.
+//! Polled random reads of 4 KiB from one thread, for an order of magnitude.
 
 use iolab_nvme_driver::{Namespace, Submit};
 
 use crate::session::{Session, mix, whole};
 
 const BYTES: usize = 4096;
-/// Rounds from one look at the clock to the next.
+/// Rounds between two readings of the clock.
 const ROUNDS: u32 = 256;
 
 pub(crate) fn measure(session: &mut Session, seconds: u64) -> crate::Outcome {

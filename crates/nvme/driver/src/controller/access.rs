@@ -11,20 +11,21 @@ use crate::transport::Transport;
 const REPORTS_ACCESS: u8 = 1 << 3;
 /// Bytes that one command reads.
 const ONE_COMMAND_BYTES: usize = 4096;
-/// More than the page of any subsystem.
+/// A limit above the page size of any subsystem, bytes.
 const MOST_BYTES: usize = 1 << 20;
 
 impl<T: Transport> Controller<T> {
     /// How the controller reaches a namespace now, from log page 0Ch; `None` if the subsystem does
     /// not report it.
     ///
-    /// # Errors The controller does not return the page, or the page is inconsistent.
+    /// # Errors
+    /// The controller does not return the page, or the page is inconsistent.
     pub fn access(&self, nsid: u32) -> Result<Option<AnaState>, DriverError> {
         let identify = &self.facts().identify;
         if identify.cmic & REPORTS_ACCESS == 0 {
             return Ok(None);
         }
-        // The largest possible page: every group, every namespace.
+        // The size of the largest possible page: every group and every namespace.
         let (groups, namespaces) =
             (identify.nanagrpid.get() as usize, identify.nn.get().max(identify.mnan.get()) as usize);
         let bytes = groups.saturating_mul(32).saturating_add(namespaces.saturating_mul(4)).saturating_add(16);
@@ -40,7 +41,7 @@ impl<T: Transport> Controller<T> {
     }
 }
 
-/// The state of the group that a namespace is in.
+/// Finds the state of the group that contains a namespace.
 fn find(page: &[u8], nsid: u32) -> Result<Option<AnaState>, DriverError> {
     let cut_off = || DriverError::BadDescription("its page of asymmetric access ends within a group".into());
     let (header, mut rest) = AnaHeader::read_from_prefix(page).map_err(|_| cut_off())?;
@@ -60,7 +61,7 @@ fn find(page: &[u8], nsid: u32) -> Result<Option<AnaState>, DriverError> {
 mod tests {
     use super::*;
 
-    /// A page with groups, each a state and its namespaces.
+    /// Builds a page of groups; each group has a state and namespaces.
     fn page(groups: &[(u8, &[u32])]) -> Vec<u8> {
         let mut page = vec![0; 16];
         page[8] = groups.len() as u8;

@@ -13,7 +13,7 @@ use crate::admin_queue::Ticket;
 use crate::error::{DriverError, ResetCause};
 use crate::transport::{ADMIN_DATA_BYTES, AdminCommands, Transport};
 
-/// A command that was sent or waits for a free slot, and when it times out.
+/// A command that was sent or waits for a free slot, and its start time.
 struct Pending {
     ticket: Option<Ticket>,
     started_ns: u64,
@@ -119,7 +119,7 @@ impl<T: Transport> Shared<T> {
         }
     }
 
-    /// Identify, read as a structure.
+    /// Executes Identify and returns the data as a structure.
     pub(crate) fn identify<D: FromBytes>(&self, cns: Cns, nsid: u32, set: CommandSet) -> Result<Box<D>, DriverError> {
         let mut data = Box::new([0; IDENTIFY_BYTES]);
         self.command(AdminCommand::identify(cns, nsid, set, &mut data))?;
@@ -149,8 +149,8 @@ impl<T: Transport> Controller<T> {
         self.shared.command(command)
     }
 
-    /// Get Log Page, from the start of the page. With `retain` the event that belongs to the page
-    /// is not cleared.
+    /// Executes Get Log Page, from the start of the page. With `retain`, the event that belongs to
+    /// the page is not cleared.
     pub fn log_page(&self, page: LogPage, nsid: u32, retain: bool, to: &mut [u8]) -> Result<(), DriverError> {
         let set = if page == LogPage::CHANGED_ZONES { CommandSet::ZONED } else { CommandSet::NVM };
         let total = to.len();
@@ -170,7 +170,7 @@ impl<T: Transport> Controller<T> {
         Ok(())
     }
 
-    /// Set Features with a value in dword 11; returns dword 0 of the answer.
+    /// Executes Set Features with a value in dword 11; returns dword 0 of the answer.
     pub fn set_feature(&self, feature: Feature, nsid: u32, value: u32) -> Result<u32, DriverError> {
         let entry = SubmissionEntry::new(AdminOpcode::SET_FEATURES.0, 0)
             .with_nsid(nsid)
@@ -179,7 +179,7 @@ impl<T: Transport> Controller<T> {
         Ok(self.shared.command(AdminCommand::new(entry, Payload::None))?.dw0())
     }
 
-    /// Get Features: the current value, as dword 0 of the answer.
+    /// Executes Get Features; returns the current value, which is dword 0 of the answer.
     pub fn feature(&self, feature: Feature, nsid: u32) -> Result<u32, DriverError> {
         let entry = SubmissionEntry::new(AdminOpcode::GET_FEATURES.0, 0)
             .with_nsid(nsid)

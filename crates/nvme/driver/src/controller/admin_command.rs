@@ -5,14 +5,14 @@ use iolab_nvme_spec::identify::{Cns, IDENTIFY_BYTES};
 use iolab_nvme_spec::opcode::CommandSet;
 use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
 
-/// Data of an admin command: at most a page.
+/// The data of an admin command: at most a page.
 #[derive(Debug)]
 pub(crate) enum Payload<'a> {
-    /// None.
+    /// No data.
     None,
-    /// From the device.
+    /// Data from the device.
     In(&'a mut [u8]),
-    /// To the device.
+    /// Data to the device.
     Out(&'a [u8]),
 }
 
@@ -21,7 +21,7 @@ pub(crate) enum Payload<'a> {
 pub(crate) struct AdminCommand<'a> {
     pub(crate) entry: SubmissionEntry,
     pub(crate) data: Payload<'a>,
-    /// Whether it may take minutes.
+    /// Whether the command may take minutes.
     pub(crate) long: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'a> AdminCommand<'a> {
         AdminCommand::new(entry, Payload::In(data))
     }
 
-    /// Restricts the command to the controller that receives it, where the subsystem has several
+    /// Restricts the command to the controller that receives it, if the subsystem has several
     /// (CNTID, Base, section 5.15).
     pub(crate) fn of_this_controller(&mut self) {
         let dword10 = IdentifyDword10(self.entry.cdw(10)).with_cntid(u16::MAX);
@@ -49,8 +49,8 @@ impl<'a> AdminCommand<'a> {
         AdminOpcode(self.entry.opc())
     }
 
-    /// The data to copy to the command's page before it is sent, and how many bytes the command
-    /// moves; `None` if it needs no page.
+    /// The data to copy to the command's page before it is sent, and the number of bytes that the
+    /// command transfers; `None` if it needs no page.
     pub(super) fn out(&self) -> Option<(&[u8], usize)> {
         match &self.data {
             Payload::Out(bytes) => Some((bytes, bytes.len())),
@@ -59,7 +59,7 @@ impl<'a> AdminCommand<'a> {
         }
     }
 
-    /// Where the data of the answer goes.
+    /// The buffer for the data of the answer.
     pub(super) fn room(&mut self) -> &mut [u8] {
         match &mut self.data {
             Payload::In(bytes) => bytes,

@@ -18,19 +18,19 @@ use crate::transport::{QueueLife, Transport};
 const PAUSE: Duration = Duration::from_micros(20);
 /// How many consecutive resets or connections may fail before the controller is given up.
 pub(crate) const ATTEMPTS: usize = 8;
-/// Recoveries that are kept.
+/// How many resets are remembered.
 const RECOVERIES_KEPT: usize = 256;
 
-/// A reset of the controller and why it was done.
+/// A reset of the controller and its reason.
 #[derive(Debug, Clone)]
 pub struct ControllerReset {
-    /// Why.
+    /// The reason.
     pub fault: ResetCause,
     /// How it ended: `None` if the controller works again.
     pub failure: Option<DriverError>,
 }
 
-/// Which queue pairs exist; identifier 1 first.
+/// The identifiers of existing queue pairs; identifier 1 comes first.
 #[derive(Debug, Default)]
 pub(crate) struct QueueIds {
     taken: Vec<bool>,
@@ -44,7 +44,7 @@ impl QueueIds {
     }
 }
 
-/// The configuration that a controller gets each time it was enabled.
+/// The configuration that a controller gets each time it is enabled.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Preparation {
     pub(super) event_requests: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Preparation {
     pub(crate) granted: u16,
 }
 
-/// Transport, admin commands and book-keeping.
+/// The transport, the admin commands and bookkeeping.
 pub(crate) struct Cold<T: Transport> {
     pub(crate) transport: T,
     pub(crate) clock: Clock,
@@ -70,7 +70,7 @@ pub(crate) struct Cold<T: Transport> {
     pub(crate) preparation: Preparation,
 }
 
-/// How an attempt to reset the controller failed.
+/// Whether a failed reset can be retried.
 #[derive(Debug)]
 enum Failed {
     /// Another attempt may succeed.
@@ -89,7 +89,7 @@ impl<T: Transport> fmt::Debug for Cold<T> {
 }
 
 impl<T: Transport> Cold<T> {
-    /// Looks at the controller without changing anything.
+    /// Reads the controller's capabilities without changing anything.
     pub(crate) fn new(mut transport: T, clock: Clock, options: ControllerOptions) -> Result<Cold<T>, DriverError> {
         let capabilities = transport.capabilities()?;
         if capabilities.max_queue_entries() < 2 {
@@ -110,7 +110,7 @@ impl<T: Transport> Cold<T> {
         })
     }
 
-    /// An error if the controller was given up.
+    /// Returns an error if the controller was given up.
     pub(crate) fn alive(&self) -> Result<(), DriverError> {
         match &self.dead {
             Some(reason) => Err(DriverError::Dead(Arc::clone(reason))),
@@ -142,8 +142,8 @@ impl<T: Transport> Cold<T> {
     /// Lets the device work while the driver waits for it.
     pub(crate) fn pause(&self) {
         self.transport.pause(PAUSE);
-        // This advances only a simulated clock. Without it the clock would stand still, and nothing
-        // would time out.
+        // This has an effect only on a simulated clock. Without it that clock would stand still,
+        // and nothing would time out.
         self.clock.advance(PAUSE.as_nanos() as u64);
     }
 
@@ -164,9 +164,9 @@ impl<T: Transport> Cold<T> {
     }
 
     /// Restarts the controller, and retries after transient failures: twice after a lost answer,
-    /// and more often when a connection that was just made breaks again. A device that is gone
-    /// stays gone, and a transport that reconnects by itself has already tried for as long as it
-    /// may.
+    /// and more often when a new connection breaks again. A device that is gone stays gone. A
+    /// transport that reconnects by itself has already tried for as long as it may, so it is not
+    /// retried.
     fn restart_patiently(&mut self) -> Result<(), DriverError> {
         let mut attempts = 0;
         loop {
@@ -185,7 +185,7 @@ impl<T: Transport> Cold<T> {
             if matches!(error, DriverError::Gone { .. }) {
                 return Err(Failed::Once(error));
             }
-            // A controller that does not stop may still react to the transport's reset.
+            // A controller that cannot be disabled may still react to the transport's reset.
             match self.transport.reset() {
                 Ok(()) => {}
                 Err(lasting @ (DriverError::Disconnected(_) | DriverError::Refused(_))) => {
@@ -225,8 +225,8 @@ impl<T: Transport> Cold<T> {
 
 impl<T: Transport> Drop for Cold<T> {
     fn drop(&mut self) {
-        // If the controller does not stop, its memory stays mapped, because the device may still
-        // access it.
+        // If the controller cannot be disabled, its memory stays mapped, because the device may
+        // still access it.
         if self.disable().is_ok() {
             self.transport.release();
         }

@@ -13,13 +13,15 @@ use super::{Cold, ControllerFacts};
 use crate::error::DriverError;
 use crate::transport::Transport;
 
-/// The shortest time to become ready. CAP.TO may be zero in controllers that are ready at once.
+/// The shortest time allowed for becoming ready. CAP.TO may be zero in controllers that are ready
+/// at once.
 const SHORTEST_WAIT_NS: u64 = 1_000_000_000;
 /// How long a shutdown may take if the controller does not specify it.
 const SHUTDOWN_NS: u64 = 5_000_000_000;
 
 impl<T: Transport> Cold<T> {
-    /// Clears CC.EN and waits until the controller has stopped. After that it accesses no memory.
+    /// Clears CC.EN and waits until the controller has stopped. From then on, it accesses no
+    /// memory.
     pub(crate) fn disable(&mut self) -> Result<(), DriverError> {
         let cc = ControllerConfiguration(self.transport.property(Register::CC)?);
         let csts = ControllerStatus(self.transport.property(Register::CSTS)?);
@@ -63,7 +65,7 @@ impl<T: Transport> Cold<T> {
         }
     }
 
-    /// Waits for CSTS.RDY, no longer than CAP.TO.
+    /// Waits for CSTS.RDY, at most for the time in CAP.TO.
     fn wait_ready(&mut self, ready: bool) -> Result<(), DriverError> {
         let wanted = if ready { "ready" } else { "disabled" };
         let limit = self.capabilities.timeout_ns().max(SHORTEST_WAIT_NS);
@@ -95,7 +97,7 @@ impl<T: Transport> Cold<T> {
         }
     }
 
-    /// Configures a controller that was just enabled and identified.
+    /// Configures a controller that has just been enabled and identified.
     pub(crate) fn prepare(&mut self, facts: &ControllerFacts) -> Result<(), DriverError> {
         let optional = EventConfiguration(facts.identify.oaes.get());
         let events = EventConfiguration(0)
@@ -121,7 +123,7 @@ impl<T: Transport> Cold<T> {
         self.preparation.granted = answer.nsq().min(answer.ncq()).min(wanted) + 1;
         if self.preparation.event_requests > 0 {
             match self.set_feature(Feature::ASYNCHRONOUS_EVENT_CONFIGURATION, self.preparation.events) {
-                // A controller without the feature reports events of its own choice.
+                // A controller without the feature chooses by itself which events it reports.
                 Ok(_) | Err(DriverError::Admin { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -147,7 +149,7 @@ impl<T: Transport> Cold<T> {
         Ok(self.command(AdminCommand::new(entry, Payload::None))?.dw0())
     }
 
-    /// Normal shutdown; the controller is dead afterwards.
+    /// Shuts the controller down normally; it is dead afterwards.
     pub(crate) fn shut_down(&mut self, facts: &ControllerFacts) -> Result<(), DriverError> {
         self.alive()?;
         let cc = ControllerConfiguration(self.transport.property(Register::CC)?);

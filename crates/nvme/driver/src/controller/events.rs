@@ -1,7 +1,7 @@
 //! Asynchronous events as values (Base, section 5.2).
 //!
-//! The driver reads the log page of each event. The page has the details, and reading it allows the
-//! device to report the next event of the same type.
+//! The driver reads the log page of each event. The page has the details, and reading it permits
+//! the device to report the next event of the same type.
 
 use iolab_nvme_spec::event::{AsynchronousEvent, EventType, NoticeEvent};
 use iolab_nvme_spec::log::{ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES};
@@ -19,27 +19,27 @@ const ERRORS_READ: usize = 16;
 pub struct AsyncEvent {
     /// What the device reported.
     pub reported: AsynchronousEvent,
-    /// What its log page says.
+    /// The content of its log page.
     pub detail: EventDetail,
 }
 
-/// What the log page of an event says.
+/// The content of the log page of an event.
 #[derive(Debug, Clone)]
 pub enum EventDetail {
     /// Errors, newest first.
     Errors(Vec<ErrorLogEntry>),
     /// Health of the device.
     Health(Box<HealthLog>),
-    /// Namespaces that have changed; `None` if more than the list holds.
+    /// Namespaces that have changed; `None` if there are more than fit into the list.
     Namespaces(Option<Vec<u32>>),
-    /// Start LBAs of zones that have changed; `None` if more than the list holds.
+    /// Start LBAs of zones that have changed; `None` if there are more than fit into the list.
     Zones(Option<Vec<u64>>),
     /// A page that this driver does not read, or that the device refused.
     Unread,
 }
 
 impl<T: Transport> Controller<T> {
-    /// The next event, if there is one. Polls the admin queue once and does not wait.
+    /// Returns the next event, if there is one. Polls the admin queue once and does not wait.
     pub fn next_event(&self) -> Result<Option<AsyncEvent>, DriverError> {
         let reported = {
             let mut cold = self.shared.lock();
@@ -87,7 +87,7 @@ impl<T: Transport> Controller<T> {
         }
     }
 
-    /// The changed zones of all zoned namespaces: the event does not say which namespace it
+    /// The changed zones of all zoned namespaces, because the event does not say which namespace it
     /// concerns.
     fn changed_zones(&self) -> Result<EventDetail, DriverError> {
         let mut zones = Vec::new();
@@ -101,7 +101,7 @@ impl<T: Transport> Controller<T> {
         Ok(EventDetail::Zones(Some(zones)))
     }
 
-    /// Reads the start of a page only for the side effect of reading it.
+    /// Reads the start of a page only for the side effect on the device.
     fn acknowledge(&self, page: LogPage) -> Result<EventDetail, DriverError> {
         if page.0 != 0 {
             self.log_page(page, ALL_NAMESPACES, false, &mut [0; 512])?;

@@ -70,7 +70,8 @@ fn text(bytes: &[u8]) -> String {
     bytes[..end].iter().map(printable).collect()
 }
 
-/// `2^power` smallest memory pages; `None` for no limit, or for one beyond any transfer.
+/// A limit of `2^power` smallest memory pages; `None` if there is no limit, or one beyond any
+/// transfer.
 fn limit(power: u8, capabilities: Capabilities) -> Option<u64> {
     (power != 0 && power < 32).then(|| capabilities.min_page_bytes() << power)
 }
@@ -103,7 +104,7 @@ impl<T: Transport> Cold<T> {
         })
     }
 
-    /// Whether one of the combinations of I/O command sets has zones. Identifying a set that does
+    /// Whether one of the combinations of I/O command sets has zones. Asking for a set that does
     /// not exist would fail, and controllers log failed commands.
     fn has_zoned_set(&mut self) -> Result<bool, DriverError> {
         let mut data = Box::new([0; IDENTIFY_BYTES]);

@@ -1,4 +1,4 @@
-//! What the handles of a controller and its queue pairs share.
+//! State that the handles of a controller and its queue pairs share.
 //!
 //! The state that only rare operations need is behind one mutex ([`Cold`]). Queue pairs read the
 //! epoch, the facts and the options without it.
@@ -14,7 +14,7 @@ use crate::error::{DriverError, ResetCause};
 use crate::options::ControllerOptions;
 use crate::transport::Transport;
 
-/// What handles and queue pairs share.
+/// State that handles and queue pairs share.
 #[derive(Debug)]
 pub(crate) struct Shared<T: Transport> {
     pub(super) cold: Mutex<Cold<T>>,
@@ -27,12 +27,12 @@ pub(crate) struct Shared<T: Transport> {
 
 impl<T: Transport> Shared<T> {
     /// Locks the cold part. If a thread panicked while it held the lock, the controller may be in
-    /// an unknown state; the next time-out resets it.
+    /// an unknown state; in that case the next time-out resets it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Cold<T>> {
         self.cold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets the controller, unless another thread has done so since `seen_epoch`.
+    /// Resets the controller, unless another thread has reset it since `seen_epoch`.
     pub(crate) fn recover(&self, seen_epoch: u32, fault: ResetCause) -> Result<(), DriverError> {
         let mut cold = self.lock();
         cold.alive()?;

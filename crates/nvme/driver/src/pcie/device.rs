@@ -1,7 +1,7 @@
 //! The PCI function, shared by the transport and its queues.
 //!
-//! Not on the hot path: registers, mappings, and calls for doorbells that cannot be mapped. Nothing
-//! here is called for a command whose doorbell is mapped.
+//! This is not on the hot path: registers, mappings, and calls for doorbells that cannot be mapped.
+//! A command whose doorbell is mapped needs nothing from here.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

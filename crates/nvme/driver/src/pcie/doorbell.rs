@@ -13,7 +13,7 @@ use super::sync::{Ordering, fence};
 /// One doorbell of an I/O queue.
 #[derive(Debug)]
 pub(crate) struct Doorbell {
-    /// The mapped register, if there is no shadow doorbell: ringing is a store.
+    /// The mapped register, if there is no shadow doorbell: then a store rings it.
     plain: Option<SharedWord>,
     /// The mapped register.
     mapped: Option<SharedWord>,
@@ -29,7 +29,7 @@ pub(crate) struct ShadowDoorbell {
     pub(crate) value: SharedBytes,
     /// The value after which the device wants the register written.
     pub(crate) event: SharedBytes,
-    /// What was written last.
+    /// The last written value.
     pub(crate) last: u32,
 }
 
@@ -41,7 +41,7 @@ impl Doorbell {
         Doorbell { plain, mapped, offset, shadow }
     }
 
-    /// The doorbell at `offset` of BAR 0, which is rung by a call even where it is mapped.
+    /// The doorbell at `offset` of BAR 0, always rung by a call, even if it is mapped.
     pub(crate) const fn by_call(offset: u32) -> Doorbell {
         Doorbell { plain: None, mapped: None, offset, shadow: None }
     }
@@ -64,7 +64,7 @@ impl Doorbell {
         }
     }
 
-    /// A separate function, so that most doorbells cost a plain store.
+    /// A separate function, so that the doorbells of most queues cost a plain store.
     #[inline(never)]
     fn ring_otherwise(&mut self, device: &DeviceHandle, value: u32) {
         if self.shadow.as_mut().is_some_and(|shadow| !shadow.publish(value)) {
@@ -83,7 +83,7 @@ impl Doorbell {
 }
 
 impl ShadowDoorbell {
-    /// Writes the value to memory; `true` if the device wants the register written too.
+    /// Writes the value to memory; returns `true` if the device wants the register written, too.
     fn publish(&mut self, value: u32) -> bool {
         self.value.store_u32(0, value, Ordering::Release);
         // The device writes EventIdx and then reads the value again; the driver writes the value
@@ -116,7 +116,7 @@ mod tests {
             (5, 9, 4, true),
             (9, 9, 4, false),
             (3, 9, 4, false),
-            // At the end of a queue of eight entries the value wraps around; the device is
+            // At the end of a queue of eight entries, the value wraps around and the device is
             // notified.
             (7, 1, 6, true),
         ] {

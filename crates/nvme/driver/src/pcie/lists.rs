@@ -16,14 +16,14 @@ use crate::transport::{DataPointerWords, DataWindow};
 const SGL: u64 = 1 << 14;
 
 impl DataWindow {
-    /// Part of a mapped buffer; `None` if it does not lie within.
+    /// A part of a mapped buffer; `None` if it is not within the buffer.
     pub fn of(buffer: &DmaBuffer, offset: usize, bytes: u32) -> Option<DataWindow> {
         let end = offset.checked_add(bytes as usize)?;
         (end <= buffer.memory.len()).then_some(DataWindow { address: buffer.address + offset as u64, bytes })
     }
 }
 
-/// The list memory of one slot of many.
+/// The list memory of all slots of a queue.
 #[derive(Debug)]
 pub(crate) struct ListArea {
     memory: SharedBytes,

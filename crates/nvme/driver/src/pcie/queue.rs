@@ -1,4 +1,4 @@
-//! A queue of PCIe: two rings in memory that the controller reaches, and their doorbells.
+//! A queue of PCIe: two rings in memory that the controller can access, and their doorbells.
 //!
 //! ```text
 //! push  ─▶ submission ring ─▶ flush: tail doorbell ─▶ controller
@@ -6,7 +6,8 @@
 //! consumed ─▶ head doorbell, now and then
 //! ```
 //!
-//! The admin queue is of this type too. Its doorbells are rung by calls, which every device sees.
+//! The admin queue is also of this type. Its doorbells are rung by calls, which every device
+//! notices.
 
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub struct PcieQueue {
     /// Bits of an address within a memory page.
     page_mask: u64,
     /// Data that ends in its first page at or before this offset needs one PRP entry: the size of a
-    /// page. 0 where data is described by SGLs.
+    /// page. 0 if data is described by SGLs.
     plain_end: u64,
     id: u16,
     sq_doorbell: Doorbell,
@@ -52,7 +53,7 @@ pub(crate) struct QueueParts {
     /// Bytes of that memory for each slot.
     pub(crate) list_bytes: u64,
     pub(crate) page_bytes: u64,
-    /// The vector to signal, and what it signals.
+    /// The vector that the device signals, and the interrupt that receives it.
     pub(crate) interrupt: Option<(u16, Interrupt)>,
     /// Completions to consume before the head doorbell is rung.
     pub(crate) consumed_at_once: u32,
@@ -129,8 +130,8 @@ impl QueueLife for PcieQueue {
 
     fn delete_remains(&mut self, admin: &dyn AdminCommands) {
         for opcode in [AdminOpcode::DELETE_IO_SQ, AdminOpcode::DELETE_IO_CQ] {
-            // Deleting a queue that does not exist is refused, which is fine. The next command
-            // notices a device that is gone.
+            // Deleting a queue that does not exist is refused, which is fine. If the device is
+            // gone, the next command notices it.
             let _ = self.delete_one(opcode, admin);
         }
     }

@@ -42,7 +42,7 @@ impl SubmissionRing {
         (self.tail, self.head, self.rung) = (0, 0, 0);
     }
 
-    /// Leaves no room, until it is restarted.
+    /// Leaves no room in the ring until it is restarted.
     pub(crate) fn close(&mut self) {
         self.head = self.after(self.tail);
     }
@@ -53,7 +53,8 @@ impl SubmissionRing {
         if next == self.entries { 0 } else { next }
     }
 
-    /// Room to push another entry into. One entry always stays empty (Base, section 4.1.2).
+    /// Returns room for another entry, if there is any. One entry always stays empty (Base, section
+    /// 4.1.2).
     #[inline(always)]
     pub(crate) fn room(&self) -> Option<Room> {
         let next = self.after(self.tail);
@@ -67,7 +68,7 @@ impl SubmissionRing {
         self.tail = room.next;
     }
 
-    /// The new tail, if the doorbell has to be rung.
+    /// The new tail, if the doorbell must be rung.
     #[inline]
     pub(crate) fn take_unrung(&mut self) -> Option<u32> {
         if self.tail == self.rung {
@@ -77,7 +78,8 @@ impl SubmissionRing {
         Some(self.tail)
     }
 
-    /// Takes the head that the device reports; returns `false` if it is beyond what was submitted.
+    /// Takes the head that the device reports; returns `false` if it is beyond the submitted
+    /// entries.
     #[inline]
     pub(crate) fn fetched(&mut self, head: u16) -> bool {
         let head = u32::from(head);

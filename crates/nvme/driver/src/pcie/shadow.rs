@@ -29,7 +29,7 @@ impl ShadowPages {
     /// Clears the buffers, and returns the command that hands them to the controller.
     pub(crate) fn command(&self) -> SubmissionEntry {
         for buffer in [&self.values, &self.events] {
-            // Threads whose queues have not noticed the reset yet still use these words.
+            // Threads whose queues have not yet noticed the reset still use these words.
             buffer.memory.fill_words(0, self.page_bytes as usize, 0);
         }
         fence(Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Results: of a submission, and of a command.
+//! The results of a submission and of a command.
 
 use iolab_nvme_spec::Status;
 
@@ -11,7 +11,7 @@ pub enum Submit {
     Accepted,
     /// The ring is full: reap first. The slot is still free.
     Full,
-    /// The command cannot be sent. The slot is as it was.
+    /// The command cannot be sent. The slot is unchanged.
     Refused(Refusal),
 }
 
@@ -24,7 +24,7 @@ pub enum Refusal {
     /// The slot's last command has not been reaped.
     #[error("the previous command of the slot has not been reaped")]
     SlotTaken,
-    /// No blocks, or more than the device takes at once.
+    /// The command has no blocks, or more than the device accepts at once.
     #[error("zero blocks, or more than one command can transfer")]
     Length,
     /// The data is shorter than the blocks.
@@ -33,7 +33,7 @@ pub enum Refusal {
     /// The address of the data is not a multiple of four, or parts do not meet at page boundaries.
     #[error("the data buffer is not aligned as the device requires")]
     Misaligned,
-    /// The namespace keeps metadata in a buffer of its own, and none was given.
+    /// The namespace keeps metadata in a separate buffer, and none was given.
     #[error("the namespace needs a metadata buffer")]
     Metadata,
     /// More parts than the list memory of a slot describes.
@@ -61,18 +61,18 @@ pub struct Completion {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandOutcome {
-    /// Successfully.
+    /// It succeeded.
     Done,
-    /// With an error of the device.
+    /// It failed with an error of the device.
     Failed(Status),
-    /// Without an answer of the device. Whether it took effect is not known.
+    /// It has no answer from the device. Whether it took effect is unknown.
     Lost(Loss),
 }
 
 /// Why a command has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Loss {
-    /// It took too long and was aborted, or was sent again after resets as often as allowed.
+    /// It took too long and was aborted, or was resent after resets as often as allowed.
     #[error("the command timed out")]
     TimedOut,
     /// The controller was reset, and executing the command twice could do harm.

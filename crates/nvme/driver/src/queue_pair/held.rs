@@ -1,5 +1,5 @@
 //! Commands that a path refuses for now (Asymmetric Namespace Access). They were not executed, so
-//! they are sent again until the path accepts them or the caller's patience ends.
+//! they are resent until the path accepts them or the caller's patience ends.
 //!
 //! ```text
 //! completion: inaccessible, or in transition ─▶ held, with a new identifier ─▶ sent again after a pause ─▶ …
@@ -12,24 +12,24 @@ use super::slot::Slot;
 use super::{ColdQueue, QueuePair};
 use crate::transport::Transport;
 
-/// Pause between two attempts.
+/// Pause between two attempts, ns.
 const PAUSE_NS: u64 = 50_000_000;
 
-/// A command that waits for its path, or that was sent again and may have to wait once more.
+/// A command that waits for its path, or that was resent and may have to wait again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     index: u16,
-    /// The identifier that it has now.
+    /// Its current identifier.
     cid: u16,
     /// When the path first refused it.
     since_ns: u64,
-    /// When it will be sent again; `u64::MAX` if it was sent.
+    /// When it will be resent; `u64::MAX` if it was resent.
     due_ns: u64,
 }
 
 impl ColdQueue {
-    /// Whether the command of a slot, which failed with this status, is kept to be sent again. It
-    /// then has a new identifier.
+    /// Decides whether the command of a slot, which failed with this status, is kept to be resent.
+    /// A kept command has a new identifier.
     #[cold]
     #[inline(never)]
     pub(super) fn hold(&mut self, (index, slot): (u16, &mut Slot), cid_step: u16, status: Status, now_ns: u64) -> bool {
@@ -52,7 +52,7 @@ impl ColdQueue {
 }
 
 impl<T: Transport> QueuePair<T> {
-    /// Queues the commands whose pause is over again.
+    /// Resends the commands whose pause is over.
     pub(super) fn send_held(&mut self) {
         let now_ns = self.shared.clock.now_ns();
         let (slots, unsent) = (&mut self.slots, &mut self.cold.unsent);
@@ -60,7 +60,7 @@ impl<T: Transport> QueuePair<T> {
             let slot = &mut slots[usize::from(held.index)];
             let is_here = slot.expects(held.cid);
             if is_here && held.due_ns != u64::MAX {
-                // It was not at the device, so it is not late.
+                // The device did not have the command, so the command is not late.
                 slot.seen_ns = 0;
                 if held.due_ns <= now_ns {
                     held.due_ns = u64::MAX;

@@ -10,8 +10,8 @@ use crate::error::DriverError;
 use crate::options::QueueOptions;
 use crate::transport::{QueueLife, QueueRequest, Transport};
 
-/// With this limit each slot has several identifiers, which distinguish a late completion from a
-/// new one.
+/// This limit gives each slot several identifiers, which distinguish a late completion from a new
+/// one.
 const MOST_SLOTS: u16 = (1 << 14) - 1;
 
 impl<T: Transport> QueuePair<T> {
@@ -31,7 +31,7 @@ impl<T: Transport> QueuePair<T> {
         if let Err(error) = queue.create(&*shared) {
             let mut cold = shared.lock();
             // If the controller is alive, either a time-out has reset it, or it refused and created
-            // nothing. It does not use the memory in either case.
+            // nothing. In both cases it does not use the memory.
             let is_unused = cold.dead.is_none();
             cold.retire(&mut queue, is_unused);
             drop(cold);
@@ -102,7 +102,7 @@ impl<T: Transport> Drop for QueuePair<T> {
     /// controller has stopped, because the device may still write to it.
     fn drop(&mut self) {
         let epoch = || self.current_epoch.load(Ordering::Acquire);
-        // If a reset has deleted the queues, this pair did not create them again.
+        // If a reset has deleted the queues, this queue pair did not create them again.
         let deleted = epoch() != self.epoch || self.queue.delete(&*self.shared).is_ok();
         let mut cold = self.shared.lock();
         let is_unused = cold.dead.is_none() && (deleted || epoch() != self.epoch);

@@ -1,4 +1,4 @@
-//! Collecting completions. Each is checked against the command that it names.
+//! Collects completions. Each is checked against the command that it names.
 
 use std::sync::atomic::Ordering;
 
@@ -10,11 +10,11 @@ use crate::error::{DriverError, ResetCause};
 use crate::transport::{Completions, QueueLife, Submission, Transport};
 
 impl<T: Transport> QueuePair<T> {
-    /// Makes the accepted commands visible to the device: at most one doorbell.
+    /// Makes the accepted commands visible to the device, with at most one doorbell.
     #[inline(always)]
     pub fn flush(&mut self) {
         if self.current_epoch.load(Ordering::Acquire) != self.epoch {
-            // The controller was reset. Accepted commands are sent again through the new queues.
+            // The controller was reset. Accepted commands are resent through the new queues.
             self.resume_after_reset();
             return;
         }
@@ -24,8 +24,8 @@ impl<T: Transport> QueuePair<T> {
     /// Calls `each` with up to `max` completed commands, and returns their number. Their slots are
     /// free at once.
     ///
-    /// An error means that the controller was given up. No command is in flight then: all of them
-    /// have been returned as lost before.
+    /// An error means that the controller was given up. Then no command is in flight: all of them
+    /// have already been returned as lost.
     #[inline]
     pub fn reap(&mut self, max: usize, mut each: impl FnMut(Completion)) -> Result<usize, DriverError> {
         self.countdown = self.countdown.wrapping_sub(1);
@@ -61,7 +61,7 @@ impl<T: Transport> QueuePair<T> {
         Ok(reaped)
     }
 
-    /// Checks that an entry answers a command in flight, and ends that command, unless it is held.
+    /// Checks that an entry answers a command in flight, and ends that command unless it is held.
     #[inline(always)]
     pub(super) fn check(&mut self, entry: &CompletionEntry) -> Result<Completion, Unusual> {
         let cid = entry.cid();
@@ -80,13 +80,13 @@ impl<T: Transport> QueuePair<T> {
             failure(status, slot.abort)
         };
         slot.finish(self.cid_step);
-        // Nearly always zero already. A store is cheaper than a comparison.
+        // These are nearly always zero already, but a store is cheaper than a comparison.
         (slot.abort, slot.replays) = (AbortState::NotSent, 0);
         self.in_flight -= 1;
         Ok(Completion { slot: index, outcome, result: entry.result() })
     }
 
-    /// Commands accepted and not returned.
+    /// The number of commands that were accepted and not yet returned.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.in_flight + self.pending.len() as u32
@@ -106,7 +106,7 @@ impl<T: Transport> QueuePair<T> {
 /// Why a completion does not end its command.
 #[derive(Debug)]
 pub(super) enum Unusual {
-    /// The path refused the command, which is sent again.
+    /// The path refused the command, which is resent.
     Held,
     /// It answers no command that was sent.
     Invalid(ResetCause),

@@ -6,9 +6,9 @@
 //! device gone, reset failed ─▶ everything in flight is lost, then errors
 //! ```
 //!
-//! No command is returned twice: only slots with a command in flight take part, and identifiers
-//! from before a reset are invalid after it. No command is forgotten: each one in flight is sent
-//! again or reported as lost, at once.
+//! No command is returned twice: only slots with a command in flight are considered, and
+//! identifiers from before a reset are invalid after it. No command is forgotten: each one in
+//! flight is immediately resent or reported as lost.
 
 use std::sync::atomic::Ordering;
 
@@ -30,7 +30,7 @@ impl<T: Transport> QueuePair<T> {
     #[cold]
     pub(super) fn run_checks(&mut self) -> Result<(), DriverError> {
         self.resume_if_reset();
-        // Before the check for time-outs: a held command is not late.
+        // This precedes the check for time-outs, because a held command is not late.
         let holds = !self.cold.held.is_empty();
         if holds {
             self.send_held();
@@ -62,7 +62,7 @@ impl<T: Transport> QueuePair<T> {
         }
         let timeout_ns = self.cold.options.timeout_ns;
         self.cold.next_check_ns = now_ns.saturating_add((timeout_ns / 8).min(SLOWEST_CHECK_NS));
-        // If the count has wrapped around exactly, the device is checked one extra time.
+        // If the count has wrapped around exactly, the device is checked once more than necessary.
         if std::mem::replace(&mut self.cold.checked_progress, self.queue.progress()) == self.queue.progress() {
             self.check_status();
         }
@@ -72,7 +72,7 @@ impl<T: Transport> QueuePair<T> {
                 continue;
             }
             if slot.seen_ns == 0 {
-                // Time counts from here, so it is never too long.
+                // Time is counted from here, so a command is never aborted too early.
                 slot.seen_ns = now_ns.max(1);
             } else if now_ns.saturating_sub(slot.seen_ns) >= timeout_ns {
                 slot.seen_ns = now_ns.max(1);
@@ -97,7 +97,8 @@ impl<T: Transport> QueuePair<T> {
         let _ = cold.check_status();
     }
 
-    /// A command took too long: aborts it, or resets the controller if it was aborted before.
+    /// Handles a command that took too long: aborts it, or resets the controller if it was aborted
+    /// before.
     fn escalate_timeout(&mut self, index: u16) {
         let slot = &mut self.slots[usize::from(index)];
         let (cid, opcode) = (slot.cid(), slot.entry[0] as u8);
@@ -112,7 +113,7 @@ impl<T: Transport> QueuePair<T> {
     }
 
     /// Asks the device to abort the command in a slot; returns `false` if the device reports that
-    /// it did not. The command's own completion comes in either case.
+    /// it did not. In both cases the command completes by itself.
     pub fn abort(&mut self, slot: u16) -> Result<bool, DriverError> {
         match self.slots.get(usize::from(slot)) {
             Some(state) if !state.is_idle() => self.send_abort(state.cid()),
@@ -126,7 +127,8 @@ impl<T: Transport> QueuePair<T> {
         let answer = self.shared.command(AdminCommand::new(entry, Payload::None));
         match answer {
             Ok(entry) => Ok(entry.dw0() & 1 == 0),
-            // Refused, for instance because of too many aborts. The command may still complete.
+            // The device refused, for instance because of too many aborts. The command may still
+            // complete.
             Err(DriverError::Admin { .. }) => Ok(false),
             Err(error) => Err(error),
         }
@@ -148,7 +150,7 @@ impl<T: Transport> QueuePair<T> {
         }
     }
 
-    /// Resumes after a reset: creates the queues again and sends again what was in flight. If the
+    /// Resumes after a reset: creates the queues again and resends what was in flight. If the
     /// controller is dead, reports everything as lost.
     #[cold]
     pub(super) fn resume_after_reset(&mut self) {
@@ -177,8 +179,8 @@ impl<T: Transport> QueuePair<T> {
             self.queue.restart();
             let mut made = self.queue.create(&*self.shared);
             if made.is_err() && self.current_epoch.load(Ordering::Acquire) == self.epoch {
-                // An attempt that began before the last reset may have taken effect after it. The
-                // queues already exist then.
+                // An attempt that began before the last reset may have taken effect after it. Then
+                // the queues already exist.
                 self.queue.delete_remains(&*self.shared);
                 made = self.queue.create(&*self.shared);
             }
@@ -205,8 +207,8 @@ impl<T: Transport> QueuePair<T> {
         self.fail_everything();
     }
 
-    /// Takes completions from before the reset: their commands have been executed. The controller
-    /// is or was disabled, so no more completions come.
+    /// Takes the completions from before the reset, because their commands have been executed. The
+    /// controller is or was disabled, so no more completions come.
     fn drain_old_ring(&mut self) {
         if std::mem::replace(&mut self.cold.reject_completion, false) {
             return;
@@ -214,7 +216,7 @@ impl<T: Transport> QueuePair<T> {
         while let Some(entry) = self.queue.peek() {
             match self.check(&entry) {
                 Ok(completion) => self.pending.push(completion),
-                // The command is in flight, and is sent again with the others.
+                // The command is in flight, and is resent with the others.
                 Err(Unusual::Held) => {}
                 Err(Unusual::Invalid(_)) => return,
             }
@@ -292,8 +294,8 @@ impl<T: Transport> QueuePair<T> {
     }
 }
 
-/// Whether executing a command twice has the same effect as once. That does not hold for appends,
-/// and may not hold for zone management and unknown commands.
+/// Whether executing a command twice has the same effect as once. This is false for appends, and
+/// may be false for zone management and unknown commands.
 fn can_be_repeated(opcode: u8) -> bool {
     matches!(
         IoOpcode(opcode),

@@ -3,7 +3,7 @@
 /// [`Slot::expected`] of a slot without a command.
 const IDLE: u32 = u32::MAX;
 
-/// Whether an Abort was sent for a command that takes too long.
+/// Whether an Abort was sent for a command that took too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AbortState {
     /// No.
@@ -23,7 +23,7 @@ pub(super) struct Slot {
     pub(super) abort: AbortState,
     /// How often the command was sent again after resets.
     pub(super) replays: u8,
-    /// The command, to send it again.
+    /// The command, kept for resending it.
     pub(super) entry: [u64; 8],
     /// When the command was first seen in flight by a check; 0 if no check has seen it yet.
     pub(super) seen_ns: u64,
@@ -31,7 +31,7 @@ pub(super) struct Slot {
 
 impl Slot {
     /// The slot with this number. Its identifiers differ by `cid_step`, a power of two above all
-    /// slot numbers plus one, so that none is FFFFh, which commands must not use (Base, section
+    /// slot numbers plus one. This way none is FFFFh, which commands must not use (Base, section
     /// 4.2).
     pub(super) fn new(index: u16, cid_step: u16) -> Slot {
         // Each slot starts at a different count of uses, so an identifier with a wrong slot number
@@ -56,7 +56,7 @@ impl Slot {
         self.expected as u16
     }
 
-    /// Starts a command. `entry` has no identifier; the returned entry has.
+    /// Starts a command. `entry` has no identifier; the returned entry has one.
     #[inline(always)]
     pub(super) fn start(&mut self, mut entry: [u64; 8]) -> [u64; 8] {
         entry[0] |= u64::from(self.next_cid) << 16;

@@ -40,7 +40,7 @@ impl<T: Transport> QueuePair<T> {
         self.transfer(slot, Transfer { opcode: IoOpcode::WRITE, namespace, lba, blocks, control: 0 }, data)
     }
 
-    /// Like [`QueuePair::write`], but past any volatile cache (Force Unit Access).
+    /// Does the same as [`QueuePair::write`], but bypasses volatile caches (Force Unit Access).
     #[inline]
     pub fn write_through(
         &mut self,
@@ -60,14 +60,14 @@ impl<T: Transport> QueuePair<T> {
         self.transfer(slot, Transfer { opcode: IoOpcode::COMPARE, namespace, lba, blocks, control: 0 }, data)
     }
 
-    /// Makes what was written to a namespace permanent (Base, section 6.8).
+    /// Makes the data that was written to a namespace permanent (Base, section 6.8).
     #[inline]
     pub fn flush_cache(&mut self, slot: u16, namespace: &Namespace) -> Submit {
         self.raw(slot, SubmissionEntry::new(IoOpcode::FLUSH.0, 0).with_nsid(namespace.id))
     }
 
-    /// Writes zeroes without moving data (Base, section 6.17), and deallocates the blocks if asked
-    /// to.
+    /// Writes zeroes without transferring data (Base, section 6.17), and deallocates the blocks if
+    /// requested.
     pub fn write_zeroes(
         &mut self,
         slot: u16,
@@ -84,7 +84,7 @@ impl<T: Transport> QueuePair<T> {
         self.raw(slot, entry.with_cdw(12, control.0))
     }
 
-    /// Has the device read blocks without moving data (Base, section 6.14).
+    /// Makes the device read blocks without transferring data (Base, section 6.14).
     pub fn verify(&mut self, slot: u16, namespace: &Namespace, lba: u64, blocks: u32) -> Submit {
         if blocks == 0 || blocks > 1 << 16 {
             return Submit::Refused(Refusal::Length);
@@ -94,7 +94,7 @@ impl<T: Transport> QueuePair<T> {
         self.raw(slot, entry.with_cdw(12, control.0))
     }
 
-    /// Tells the device that the contents of ranges `(lba, blocks)` are no longer used (Base,
+    /// Tells the device that the contents of ranges `(lba, blocks)` are no longer needed (Base,
     /// section 6.7).
     pub fn deallocate(&mut self, slot: u16, namespace: &Namespace, ranges: &[(u64, u32)]) -> Submit {
         if ranges.is_empty() || ranges.len() > DatasetRange::MAX {
@@ -124,7 +124,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// Any command, complete except for its identifier.
+    /// Submits any command that is complete except for its identifier.
     #[inline]
     pub fn raw(&mut self, slot: u16, entry: SubmissionEntry) -> Submit {
         if let Some(refusal) = self.cannot_take(slot) {
@@ -134,7 +134,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// Any command with data, complete except for its identifier and data pointer.
+    /// Submits any command with data that is complete except for its identifier and data pointer.
     pub fn raw_with_data(&mut self, slot: u16, entry: SubmissionEntry, data: DataWindow) -> Submit {
         if data.bytes == 0 || u64::from(data.bytes) > self.longest_transfer() {
             return Submit::Refused(Refusal::Length);
@@ -152,7 +152,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// Reads or writes blocks whose data lies in several places. Without SGLs the places must meet
+    /// Reads or writes blocks whose data is in several places. Without SGLs, the places must meet
     /// at page boundaries.
     pub fn transfer_parts(
         &mut self,
@@ -183,7 +183,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// Reads or writes blocks of a namespace that keeps metadata in a buffer of its own.
+    /// Reads or writes blocks of a namespace that keeps metadata in a separate buffer.
     pub fn transfer_with_metadata(
         &mut self,
         slot: u16,
@@ -219,8 +219,8 @@ impl<T: Transport> QueuePair<T> {
     pub(super) fn transfer(&mut self, slot: u16, transfer: Transfer<'_>, data: DataWindow) -> Submit {
         let namespace = transfer.namespace;
         let bytes = u64::from(transfer.blocks) * u64::from(namespace.transfer_bytes);
-        // The common case: data that needs no list, and a free slot and entry. Zero blocks wrap
-        // around to more than any limit.
+        // The common case: data that needs no list, with a free slot and entry. Zero blocks wrap
+        // around to a number above any limit.
         if transfer.blocks.wrapping_sub(1) < namespace.plain_max_blocks
             && bytes <= u64::from(data.bytes)
             && let Some(state) = self.slots.get_mut(usize::from(slot))
@@ -233,12 +233,13 @@ impl<T: Transport> QueuePair<T> {
             self.in_flight += 1;
             return Submit::Accepted;
         }
-        // The fields, not the whole transfer, which would be copied to memory for every command.
+        // Passes the fields, because the whole transfer would be copied to memory for every
+        // command.
         let Transfer { opcode, namespace, lba, blocks, control } = transfer;
         self.transfer_otherwise(slot, (opcode, control), namespace, (lba, blocks), data)
     }
 
-    /// A transfer that needs a list, or cannot be accepted.
+    /// Submits a transfer that needs a list, or refuses it.
     #[cold]
     #[inline(never)]
     fn transfer_otherwise(
@@ -271,7 +272,7 @@ impl<T: Transport> QueuePair<T> {
         Submit::Accepted
     }
 
-    /// Why the slot or the queue cannot take a command, if so.
+    /// The reason why the slot or the queue cannot take a command, if there is one.
     #[inline(always)]
     fn cannot_take(&mut self, slot: u16) -> Option<Submit> {
         match self.slots.get(usize::from(slot)) {
@@ -295,7 +296,7 @@ impl<T: Transport> QueuePair<T> {
         }
     }
 
-    /// Puts a command into the queue and remembers it.
+    /// Puts a command into the queue and keeps a copy.
     #[inline(always)]
     fn accept(&mut self, slot: u16, words: [u64; 8]) {
         let words = self.slots[usize::from(slot)].start(words);

@@ -1,4 +1,4 @@
-//! Waiting for completions: polling, sleeping, or polling first and sleeping then.
+//! Waits for completions by polling, by sleeping, or by polling first and then sleeping.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use super::QueuePair;
 use crate::error::DriverError;
 use crate::transport::{Completions, Transport};
 
-/// Polls between two readings of the clock, for a device that works by itself.
+/// Polls between two readings of the clock, for a device that runs in another thread or machine.
 const LOOKS: u32 = 64;
-/// How far a poll advances a simulated clock that the device has not advanced. The clock would
-/// stand still otherwise.
+/// How far a poll advances a simulated clock that the device has not advanced. Otherwise the clock
+/// would stand still.
 const SIMULATED_LOOK_NS: u64 = 10_000;
-/// The longest sleep. It bounds the cost of a lost interrupt, and time-outs are checked after it.
+/// The longest sleep. It bounds the cost of a lost interrupt; time-outs are checked after it.
 const LONGEST_SLEEP_NS: u64 = 10_000_000;
 
 impl<T: Transport> QueuePair<T> {
@@ -23,7 +23,8 @@ impl<T: Transport> QueuePair<T> {
         let spin_end_ns = start_ns.saturating_add(self.cold.options.wait.spin_ns());
         let mut now_ns = start_ns;
         loop {
-            // This comes first: a device in this thread does nothing while the driver polls.
+            // This comes first, because a device in this thread does nothing while the driver
+            // polls.
             self.let_device_work(end_ns - now_ns);
             for _ in 0..LOOKS {
                 if self.has_completions() {
@@ -53,11 +54,11 @@ impl<T: Transport> QueuePair<T> {
         !self.pending.is_empty() || self.queue.peek().is_some()
     }
 
-    /// Lets a device in this thread work. With a simulated clock the device also lets time pass
+    /// Lets a device in this thread work. With a simulated clock, the device also lets time pass
     /// until it has a completion, which then arrives at its exact time.
     fn let_device_work(&mut self, at_most_ns: u64) {
         let before_ns = self.shared.clock.now_ns();
-        // A device of another thread or machine would sleep for all of this time.
+        // A device in another thread or machine would sleep for all of this time.
         let pause_ns = if self.cold.is_simulated { at_most_ns.min(LONGEST_SLEEP_NS) } else { 0 };
         self.queue.let_controller_work(Duration::from_nanos(pause_ns));
         if self.cold.is_simulated && self.shared.clock.now_ns() == before_ns && !self.has_completions() {

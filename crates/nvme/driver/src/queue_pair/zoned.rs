@@ -12,7 +12,7 @@ use crate::transport::{DataWindow, Transport};
 
 impl<T: Transport> QueuePair<T> {
     /// Appends `blocks` to the zone that starts at `zone`. The result of the completion is the LBA
-    /// where they were written.
+    /// at which they were written.
     pub fn append(&mut self, slot: u16, namespace: &Namespace, zone: u64, blocks: u32, data: DataWindow) -> Submit {
         if namespace.zones().is_none() {
             return Submit::Refused(Refusal::NotZoned);
@@ -81,7 +81,7 @@ pub struct ZoneReport {
 }
 
 impl ZoneReport {
-    /// Reads as many descriptors as the header counts and the bytes hold.
+    /// Decodes as many descriptors as the header counts and the bytes contain.
     pub fn parse(bytes: &[u8]) -> Option<ZoneReport> {
         let (header, rest) = ZoneReportHeader::read_from_prefix(bytes).ok()?;
         let fit = rest.len() / size_of::<ZoneDescriptor>();

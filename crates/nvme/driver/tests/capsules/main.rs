@@ -1,5 +1,5 @@
-//! The driver over a second transport, which has no rings, doorbells or registers in memory. The
-//! contents and outcomes of commands do not depend on the transport.
+//! The driver over a second transport, which has no rings, doorbells or registers in memory.
+//! Contents and outcomes of commands must not depend on the transport.
 
 mod transport;
 
@@ -88,7 +88,7 @@ fn a_drive_is_identified_written_and_read() {
     assert_eq!((rig.namespace.blocks(), rig.namespace.block_bytes()), (4096, 4096));
     assert_eq!(rig.controller.namespaces().unwrap().len(), 1);
     rig.memory.fill(0, DATA_BYTES / 2, 7);
-    // 128 KiB, for which PCIe would need a list.
+    // The length of 128 KiB would need a list on PCIe.
     let submit = rig.write(0, 10, 32);
     rig.done(submit);
     let submit = rig.queue.flush_cache(1, &rig.namespace);

@@ -78,7 +78,7 @@ impl Handle {
     }
 }
 
-/// A way to a controller of this thread.
+/// A transport to a controller in this thread.
 #[derive(Debug)]
 pub(crate) struct CapsuleTransport {
     wire: Handle,

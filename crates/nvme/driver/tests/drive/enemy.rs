@@ -1,6 +1,6 @@
-//! A hostile device: it overwrites every ring and list it was given, invents completions, ignores
-//! register writes and reports false status. A byte string decides when and how; after its end the
-//! device behaves.
+//! A hostile device: it overwrites every ring and list that it was given, invents completions,
+//! ignores register writes and reports false status. A byte string decides when and how; after its
+//! end the device behaves correctly.
 //!
 //! The driver may give the device up. It must not panic, hang, lose a command or return one twice:
 //! [`survive`] checks that.
@@ -68,7 +68,7 @@ impl Enemy {
         let Some(buffer) = given.get(choices.below(given.len() as u64) as usize) else { return };
         let words = (buffer.memory.len() / 8) as u64;
         for _ in 0..=choices.below(3) {
-            // The start of a buffer is the most used part of a ring.
+            // The start of a buffer is the part of a ring that is used most.
             let reach = if choices.byte() & 1 == 0 { words.min(64) } else { words };
             let at = choices.below(reach) as usize * 8;
             let word = match choices.byte() & 3 {
@@ -143,7 +143,7 @@ impl DmaMapper for Enemy {
 /// The result of a run with one enemy.
 #[derive(Debug, Default, Clone)]
 pub struct Summary {
-    /// Commands that were done, or seemed to be.
+    /// Commands that succeeded, or seemed to.
     pub done: usize,
     /// Commands that ended with a status.
     pub failed: usize,
@@ -157,7 +157,7 @@ pub struct Summary {
     pub unopened: bool,
 }
 
-/// One run: the driver and its bookkeeping.
+/// One run: the driver and bookkeeping of the test.
 struct Session {
     controller: Controller,
     namespace: Namespace,
@@ -167,8 +167,8 @@ struct Session {
     summary: Summary,
 }
 
-/// Runs the driver with one enemy for some rounds, or until the driver gives it up. The first byte
-/// says whether the device is already hostile while it is opened.
+/// Runs the driver with one hostile device for some rounds, or until the driver gives it up. The
+/// first byte decides whether the device is already hostile while it is opened.
 pub fn survive(input: &[u8]) -> Summary {
     let clock = Clock::simulated(1);
     let config = Config { size_bytes: 1 << 20, ..Config::default() };
@@ -213,7 +213,7 @@ impl Session {
             }
         }
         self.queue.flush();
-        // A wait fails when there is nothing left to wait for, which the reap reports.
+        // A wait fails if there is nothing left to wait for; the reap reports that.
         let _ = self.queue.wait(TIMEOUT_NS / 10);
         let Session { queue, busy, summary, .. } = self;
         let reaped = queue.reap(4, |completion| {
@@ -246,7 +246,7 @@ impl Session {
         };
         match submit {
             Submit::Accepted => self.busy[usize::from(slot)] = true,
-            // Blocks do not fit if their size differs from the one first reported.
+            // The blocks do not fit if their size differs from the one that was reported first.
             Submit::Full | Submit::Refused(Refusal::Dead | Refusal::ShortData | Refusal::Length) => {}
             Submit::Refused(Refusal::Metadata) => {}
             Submit::Refused(refusal) => panic!("{refusal}"),

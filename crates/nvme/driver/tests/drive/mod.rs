@@ -1,4 +1,4 @@
-//! A virtual SSD with the driver on it, in one thread and on a simulated clock.
+//! The driver with a virtual SSD, in one thread and on a simulated clock.
 
 #![allow(dead_code, reason = "each test program uses another part of it")]
 
@@ -17,8 +17,8 @@ pub(crate) struct Drive {
     memory: Memory,
 }
 
-/// Memory that stays mapped in the device while the test holds it: a device owns its table, so
-/// buffers come from it before it is handed to the driver.
+/// Memory that stays mapped in the device while the test holds it. A device owns its table, so
+/// buffers are allocated from it before it is handed to the driver.
 struct Memory {
     pool: DmaBuffer,
     used: usize,
@@ -75,7 +75,7 @@ impl Buffer {
         bytes
     }
 
-    /// Fills the buffer with bytes that differ by place and seed.
+    /// Fills the buffer with bytes that depend on position and seed.
     pub(crate) fn pattern(&self, seed: u64) -> Vec<u8> {
         let mut random = Random::new(seed);
         let bytes: Vec<u8> = (0..self.memory.len().div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).collect();
@@ -84,7 +84,7 @@ impl Buffer {
     }
 }
 
-/// splitmix64, with remainders for bounds.
+/// splitmix64; bounds are applied by remainder.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(SplitMix64);
 
@@ -113,20 +113,20 @@ pub(crate) fn collect(queue: &mut QueuePair, wanted: usize) -> Vec<Completion> {
     ended
 }
 
-/// Does one accepted command.
+/// Completes one accepted command.
 pub(crate) fn one(queue: &mut QueuePair, submit: Submit) -> Completion {
     assert_eq!(submit, Submit::Accepted);
     collect(queue, 1)[0]
 }
 
-/// Does one accepted command that works.
+/// Completes one accepted command that must succeed.
 pub(crate) fn done(queue: &mut QueuePair, submit: Submit) -> u64 {
     let completion = one(queue, submit);
     assert_eq!(completion.outcome, CommandOutcome::Done);
     completion.result
 }
 
-/// Does one accepted command that the device refuses.
+/// Completes one accepted command that the device must refuse.
 pub(crate) fn refused(queue: &mut QueuePair, submit: Submit) -> iolab_nvme_spec::Status {
     match one(queue, submit).outcome {
         CommandOutcome::Failed(status) => status.code(),
@@ -134,7 +134,7 @@ pub(crate) fn refused(queue: &mut QueuePair, submit: Submit) -> iolab_nvme_spec:
     }
 }
 
-/// A table without a device, for buffers that a device must not reach.
+/// A table without a device, for buffers that no device can access.
 pub(crate) fn elsewhere() -> DmaTable {
     DmaTable::new()
 }

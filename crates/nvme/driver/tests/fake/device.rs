@@ -94,7 +94,7 @@ impl PciFunction for Fake {
 
     fn pause(&self, _at_most: Duration) {
         if !self.state.borrow_mut().work() {
-            // No work: time passes until there is some.
+            // The device has no work, so time passes until it has some.
             self.clock.advance(1_000_000);
         }
     }

@@ -1,9 +1,9 @@
 //! A small device for these tests: registers, queues and blocks in memory, and a script that makes
 //! it misbehave.
 //!
-//! It lives in the thread that drives it and works when the driver pauses. It supports only what
-//! the driver uses, and checks what the driver sends: a command that breaks the specification
-//! panics here.
+//! The device lives in the thread that drives it and works when the driver pauses. It supports only
+//! what the driver uses, and checks what the driver sends: a command that violates the
+//! specification causes a panic here.
 
 #![allow(dead_code, reason = "each test program uses another part of it")]
 

@@ -1,4 +1,4 @@
-//! The script of the fake device: what it does wrong.
+//! The script of the fake device: the ways in which it misbehaves.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,21 +10,21 @@ use iolab_nvme_spec::{CompletionEntry, Status};
 /// What the device does with one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// What it should.
+    /// Executes and answers the command correctly.
     Well,
-    /// It executes the command and never answers.
+    /// Executes the command and never answers.
     Silent,
-    /// It neither executes nor answers the command.
+    /// Neither executes nor answers the command.
     Drop,
-    /// It answers with an error.
+    /// Answers with an error.
     Fail(Status),
-    /// It executes the command and answers twice.
+    /// Executes the command and answers twice.
     Twice,
-    /// It executes the command, and answers with these words changed by exclusive or.
+    /// Executes the command, and answers with these words combined by exclusive or.
     Garbled(CompletionEntry),
-    /// It sets CSTS.CFS and stops.
+    /// Sets CSTS.CFS and stops.
     Fatal,
-    /// All its registers read as ones from now on.
+    /// Makes all registers read as ones from now on.
     Vanish,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Script {
     pub(crate) sgl: Arc<AtomicBool>,
     /// Doorbell registers written by the driver for I/O queues.
     pub(crate) doorbells: Arc<AtomicU32>,
-    /// The device raises this event when it works next.
+    /// The device reports this event when it works next.
     pub(crate) event: Arc<AtomicU32>,
 }
 

@@ -121,8 +121,8 @@ impl State {
         let Some((values, events)) = self.shadow.filter(|_| qid != 0) else { return rung };
         let mut value = [0; 4];
         self.dma.read(values + at as u64, &mut value).unwrap();
-        // Ask to be notified when the driver goes beyond what was seen. The register is not needed
-        // until then.
+        // Asks for a notification when the driver goes beyond what the device has seen. Until then,
+        // the register need not be written.
         self.dma.write(events + at as u64, &value).unwrap();
         if rung != 0 {
             self.script.doorbells.fetch_add(1, Ordering::Relaxed);

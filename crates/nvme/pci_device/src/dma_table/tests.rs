@@ -1,4 +1,4 @@
-//! Address spaces: mapping by drivers, and lookups by devices.
+//! Tests of address spaces: drivers map, devices look up.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn memory_that_may_only_be_read_faults_on_writes() {
     assert!(table.window(0x20_000, 16, MappingAccess::Read).is_ok());
 }
 
-/// Two pages from 5000h; the second is read only.
+/// Two pages from 5000h; the second is read-only.
 #[derive(Debug)]
 struct Far(Mutex<Vec<u8>>);
 
@@ -115,7 +115,7 @@ fn what_is_not_mapped_is_looked_for_in_distant_memory() {
     let fault = DmaFault { address: 0x5ffe, bytes: 4, access: MappingAccess::ReadWrite };
     assert_eq!(table.write(0x5ffe, b"1234"), Err(fault), "partly read-only");
     assert!(table.window(0x5000, 4, MappingAccess::Read).is_err(), "no window to what is not mapped");
-    // A read-only mapping is not written to on any path.
+    // A read-only mapping is written to on no path.
     table.map_at(0x5000, read_only(4096)).unwrap();
     assert!(table.write(0x5000, b"1").is_err());
 }
@@ -138,8 +138,7 @@ proptest::proptest! {
         }
         let total: u64 = mapped.iter().map(|(from, to)| to - from).sum();
         let highest = mapped.iter().map(|(_, to)| *to).max().unwrap_or(FIRST_ADDRESS);
-        // First fit never uses more space than the largest amount that was mapped at once would
-        // need.
+        // First fit never uses more space than the largest amount that was mapped at once needs.
         proptest::prop_assert!(highest - FIRST_ADDRESS <= 60 * 9 * PAGE_BYTES as u64 && total <= highest - FIRST_ADDRESS);
     }
 }

@@ -1,4 +1,4 @@
-//! A queue over RDMA, with the interface of the driver's command side.
+//! Implements the interface of the driver's command side for a queue over RDMA.
 
 use std::time::Duration;
 

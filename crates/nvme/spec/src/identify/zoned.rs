@@ -1,4 +1,4 @@
-//! What Identify returns about zoned namespaces.
+//! The data structures that Identify returns about zoned namespaces.
 
 use crate::le::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

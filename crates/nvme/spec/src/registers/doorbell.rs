@@ -1,4 +1,5 @@
-//! Where the doorbells are (Base, sections 3.1.24 and 3.1.25; PCIe Transport 1.0, section 3.1.2).
+//! The offsets of the doorbells (Base, sections 3.1.24 and 3.1.25; PCIe Transport 1.0, section
+//! 3.1.2).
 //!
 //! ```text
 //! 1000h                    SQ 0 tail    (admin)
@@ -43,8 +44,8 @@ impl DoorbellStride {
         (2 * queue as u64 + 1) * self.bytes()
     }
 
-    /// Which queue a doorbell at `offset` in BAR 0 belongs to, and whether that is a completion
-    /// queue; `None` if there is no doorbell.
+    /// The queue whose doorbell is at `offset` in BAR 0, and whether it is a completion queue;
+    /// `None` if there is no doorbell.
     pub const fn queue_of(self, offset: u64) -> Option<(u64, bool)> {
         if offset < DOORBELLS || !(offset - DOORBELLS).is_multiple_of(self.bytes()) {
             return None;

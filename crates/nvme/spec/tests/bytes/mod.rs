@@ -1,4 +1,4 @@
-//! Bytes as in a figure of the specification: a size, and the contents at each offset.
+//! Bytes as in a figure of the specification: a size, and the contents at some offsets.
 
 /// `size` zeroes, with these bytes at these offsets.
 pub(crate) fn bytes(size: usize, parts: &[(usize, &[u8])]) -> Vec<u8> {

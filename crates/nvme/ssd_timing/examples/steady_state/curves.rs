@@ -2,7 +2,7 @@
 //! CSV and read back.
 //!
 //! Guarantees: the same drives give the same text on every machine; written rows are read back
-//! unchanged. Deliberately not here: quoting, which no field needs.
+//! unchanged. Fields are not quoted, because none needs it.
 
 use iolab_ssd_timing::study::{Overwriting, overwrite_at_random};
 use iolab_ssd_timing::{Capacity, ParameterError, Preset, TimingModel};
@@ -30,7 +30,8 @@ pub(crate) struct Row {
 
 /// Overwrites a drive of the preset for each spare.
 ///
-/// # Errors The drive cannot be built: its capacity is too small for the preset.
+/// # Errors
+/// The drive cannot be built: its capacity is too small for the preset.
 pub(crate) fn measure(
     preset: &Preset,
     visible: u64,

@@ -1,13 +1,13 @@
-//! Fresh and steady: random writes of every preset compared with its sheet, and a picture with the
-//! data of one drive's way from fresh to steady. Everything runs in virtual time.
+//! Fresh and steady drives: compares random writes of every preset with its sheet, and draws a
+//! picture of one drive's way from fresh to steady. Everything runs in virtual time.
 //!
 //! ```text
 //! cargo run --release -p iolab-ssd-timing --example steady_state -- docs/images 4g
 //! ```
 //!
 //! The arguments: the folder for `write-amplification.csv` and `.svg` (without it, neither is
-//! written), and the visible capacity. The table goes to standard output. Deliberately not here: a
-//! verdict; see the sheet's caveats in docs/reference/ssd-presets.md.
+//! written), and the visible capacity. The table goes to standard output. There is no verdict; see
+//! the sheet's caveats in docs/reference/ssd-presets.md.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 mod curves;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             fill_first: false,
         };
         let csv = curves::to_csv(&curves::measure(Preset::named(DRAWN.0)?, capacity, &DRAWN.1, &how)?);
-        // Drawn from the text, so that the picture can be drawn again from the file.
+        // The picture is drawn from the text, so that it can be drawn again from the file.
         let rows = curves::of_csv(&csv).ok_or("the CSV cannot be read back")?;
         std::fs::write(Path::new(&folder).join("write-amplification.csv"), &csv)?;
         std::fs::write(Path::new(&folder).join("write-amplification.svg"), picture::draw(&rows))?;

@@ -2,8 +2,8 @@
 //! the drive was written.
 //!
 //! Guarantees: the same rows give the same bytes. Lines differ by their dashes and labels, not by
-//! colour alone. Title and description say in words what is drawn. A dark page gets light lines.
-//! Deliberately not here: general plotting.
+//! colour alone. Title and description say in words what is drawn. A dark page gets light lines. It
+//! is not a general plotting module.
 
 use std::fmt::Write;
 

@@ -7,27 +7,27 @@
 //! ```
 //!
 //! After a victim is emptied, the host may write as many pages as were invalid in it before the
-//! next victim is emptied. Compatible: the whole line at once, when few lines are free. Mended: a
-//! row for each share of those pages, so that host commands can run in between. Programmed data was
-//! read before, and is programmed after the reads of the next row, so that dies need not wait for
-//! each other. While idle: rows one after the other.
+//! next victim is emptied. In the compatible fidelity, a whole line is emptied at once when few
+//! lines are free. In the mended fidelity, a row is emptied for each share of those pages, so that
+//! host commands can run in between. Data is programmed after the reads of the next row, so that
+//! dies need not wait for each other. While the device is idle, rows are emptied one after the
+//! other.
 //!
 //! Guarantees: collection ends, because a victim has an invalid page. It loses no data, because
-//! lines assert that they are empty when they are erased. Deliberately not here: when the device is
-//! idle.
+//! lines assert that they are empty when they are erased. It does not know when the device is idle.
 
 use super::partition::{Collection, Partition, Unprogrammed};
 use crate::flash::Flash;
 use crate::geometry::{PAGE_BYTES, PageLocation};
 
 impl Collection {
-    /// Ends all reads, and lets time restart.
+    /// Ends all reads, and lets time start again.
     pub(super) fn settle(&mut self) {
         self.read_ns = 0;
     }
 
-    /// The share of the next row: all shares together equal the invalid pages, so that free pages
-    /// do not decrease.
+    /// The share of the next row. All shares together equal the number of invalid pages, so that
+    /// free pages do not decrease.
     fn credits_of_row(&self, rows: u32) -> i64 {
         let up_to = |row: u32| self.invalid * i64::from(row) / i64::from(rows);
         up_to(self.next_row + 1) - up_to(self.next_row)
@@ -35,7 +35,7 @@ impl Collection {
 }
 
 impl Partition {
-    /// Whether idle time should be spent on collection, up to this many free lines.
+    /// Whether the idle device should collect, up to this many free lines.
     pub(super) fn wants_idle_collection(&self, below: u64) -> bool {
         // Collecting lines that are almost all valid would wear the flash without benefit.
         let most_valid = self.geometry.pages_per_line / 8 * 7;
@@ -52,12 +52,12 @@ impl Partition {
         end_ns
     }
 
-    /// Runs the collection that the host's writes must wait for. Returns how many pages the host
+    /// Runs the collection that the host's writes have to wait for. Returns how many pages the host
     /// may write before the next call.
     pub(super) fn collect_for_host(&mut self, flash: &mut Flash, now_ns: u64) -> i64 {
         let few = self.lines.free_count() <= self.collect_below;
         if !few || (self.job.is_none() && !self.start_job(self.geometry.pages_per_line)) {
-            // NVMeVirt continues with the pages gained from its last victim, and so may notice late
+            // NVMeVirt continues with the pages gained from its last victim, so it may notice late
             // that few lines are free.
             let row = i64::from(self.geometry.dies * self.geometry.flash_pages);
             return if self.mended { row } else { self.refill };
@@ -113,7 +113,7 @@ impl Partition {
         (end_ns, is_last)
     }
 
-    /// Programs data read in the rows before `row`, and in `row` too if it is the last.
+    /// Programs the data read in the rows before `row`, and in `row` as well if it is the last one.
     fn program_before(&mut self, flash: &mut Flash, now_ns: u64, row: u32, is_last: bool) -> u64 {
         let mut end_ns = now_ns;
         self.waiting.retain(|waiting| {

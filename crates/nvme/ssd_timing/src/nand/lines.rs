@@ -1,12 +1,12 @@
-//! Lines of one partition: how many pages of each are valid, which lines are free, and which is
-//! emptied next.
+//! The lines of one partition: how many pages of each are valid, which lines are free, and which
+//! one is emptied next.
 //!
 //! Guarantees: a line is free, open (being written), closed, or being collected, and the count of
 //! free lines matches the free state. Closed lines with an invalid page are kept in a binary
-//! min-heap by their valid pages; among equal lines the heap's order decides, which NVMeVirt's
-//! results depend on. NVMeVirt can run out of free lines and then stops (a defect known to its
-//! users); here a line is added, which only the compatible fidelity ever needs. Deliberately not
-//! here: which pages are valid.
+//! min-heap by their valid pages. Among equal lines the heap's order decides, on which NVMeVirt's
+//! results depend. NVMeVirt can run out of free lines and then stops (a defect known to its users);
+//! here a line is added, which only the compatible fidelity ever needs. Which pages are valid is
+//! not recorded here.
 
 use std::collections::VecDeque;
 
@@ -68,7 +68,7 @@ impl Lines {
         self.lines[line as usize].valid
     }
 
-    /// Opens the line that has been free for longest; if none is free, a new one.
+    /// Opens the line that has been free the longest; if none is free, adds a new one.
     pub(super) fn open(&mut self) -> u32 {
         let line = self.free.pop_front().unwrap_or_else(|| {
             self.lines.push(FRESH);
@@ -143,7 +143,7 @@ impl Lines {
         self.free.push_back(number);
     }
 
-    /// The position of the line with the largest (1 - u) / 2u times age; the factor of two has no
+    /// The position of the line with the largest (1 - u) / 2u times age. The factor of two has no
     /// effect.
     fn best_by_cost_benefit(&self, written: u64, most_valid: u32) -> Option<usize> {
         let score = |place: usize| {

@@ -7,12 +7,12 @@
 //! a physical page is valid if and only if map[back[page]] is this page
 //! ```
 //!
-//! Both tables are zeroed memory, which the system provides on first access: a device costs 8 bytes
-//! for each 4 KiB that was ever written, whatever its capacity.
+//! Both tables are zeroed memory, which the system provides on first access. A device therefore
+//! costs 8 bytes for each 4 KiB that was ever written, whatever its capacity.
 //!
 //! Guarantees: each mapped logical page has exactly one valid physical page; collection moves valid
-//! pages before their line is erased. Deliberately not here: the write buffer, and splitting
-//! commands into pages.
+//! pages before their line is erased. The write buffer, and splitting commands into pages, are
+//! handled elsewhere.
 
 use std::ops::Range;
 
@@ -21,8 +21,8 @@ use crate::flash::Flash;
 use crate::geometry::{Geometry, PAGE_BYTES, PageLocation};
 use crate::parameters::Parameters;
 
-/// Logical pages that are counted together, so that deallocating an empty drive costs almost
-/// nothing.
+/// The number of logical pages that are counted together, so that deallocating an empty drive costs
+/// almost nothing.
 const STRETCH_PAGES: u64 = 4096;
 
 /// The position of the next page to write: one for the host and one for collection.
@@ -58,7 +58,7 @@ pub(super) struct Collection {
     pub(super) next_row: u32,
     /// Pages of the line that were invalid when it was chosen.
     pub(super) invalid: i64,
-    /// When everything read so far is in memory.
+    /// When all data read so far is in memory.
     pub(super) read_ns: u64,
 }
 
@@ -87,13 +87,13 @@ pub(super) struct Partition {
     buffered: u32,
     /// Pages that the host may write before collection is checked again.
     credits: i64,
-    /// The value to which the compatible fidelity resets them: the invalid pages of the last
+    /// The value to which the compatible fidelity resets the credits: the invalid pages of the last
     /// victim.
     pub(super) refill: i64,
     pub(super) job: Option<Collection>,
     pub(super) waiting: Vec<Unprogrammed>,
     pub(super) taken: PageCounts,
-    /// All pages ever written, for the host and by collection: the clock of cost-benefit.
+    /// All pages ever written, by the host and by collection: the clock of the cost-benefit policy.
     written: u64,
     pub(super) collect_below: u64,
     pub(super) paced: bool,
@@ -177,7 +177,7 @@ impl Partition {
         programmed
     }
 
-    /// Fills up the unfinished one-shot page and programs it. `None` if it contains no page of the
+    /// Pads the unfinished one-shot page and programs it. `None` if it contains no page of the
     /// host.
     pub(super) fn finish_one_shot(&mut self, flash: &mut Flash, now_ns: u64, start_ns: u64) -> Option<Programmed> {
         if self.buffered == 0 {
@@ -250,7 +250,7 @@ impl Partition {
         old.is_some()
     }
 
-    /// Assigns the next page of the host's or of collection's pen to a logical page.
+    /// Assigns the next page at the write pointer of the host or of collection to a logical page.
     fn place(&mut self, for_host: bool, logical: u64) -> u32 {
         let pen = if for_host { self.host } else { self.collector };
         let page = self.page_of(pen);
@@ -279,7 +279,7 @@ impl Partition {
         }
     }
 
-    /// Counts a page taken for the host; collection may have to run before the next one.
+    /// Counts a page taken for the host. Collection may have to run before the next one.
     fn spend(&mut self, flash: &mut Flash, now_ns: u64) {
         self.credits -= 1;
         if self.credits <= 0 {

@@ -1,5 +1,5 @@
-//! The promises of the NAND model, in both fidelities: the map is one to one, collection loses
-//! nothing and ends, free lines never run out, and oddities are mended in the mended fidelity.
+//! Tests the guarantees of the NAND model in both fidelities: the map is one to one, collection
+//! ends and loses nothing, free lines never run out, and the mended fidelity has no oddities.
 
 use proptest::prelude::*;
 
@@ -40,8 +40,7 @@ fn assert_one_to_one(drive: &Nand) {
     }
 }
 
-/// Submits commands one after the other, waiting while the buffer is full; every completion must be
-/// in the future.
+/// Submits a command, waiting while the buffer is full. The completion must be in the future.
 fn give(drive: &mut Nand, now_ns: &mut u64, request: &TimedCommand) -> u64 {
     loop {
         match drive.schedule(*now_ns, request) {
@@ -67,7 +66,7 @@ fn command() -> impl Strategy<Value = (TimedCommand, u64)> {
         1 => Just(CommandKind::Flush),
     ];
     let passed = prop_oneof![8 => 0u64..20_000, 1 => 0u64..400_000_000];
-    // Beyond the end too: that part is ignored.
+    // Ranges may go beyond the end: that part is ignored.
     (kinds, 0u64..(10 << 11), 1u64..200, any::<bool>(), passed).prop_map(|(kind, block, blocks, fua, passed)| {
         (TimedCommand { kind, offset_bytes: block * 512, length_bytes: blocks * 512, fua }, passed)
     })

@@ -74,7 +74,7 @@ fn word<T: Copy + PartialEq>(choices: &[(&str, T)], value: T) -> String {
     choices.iter().find(|(_, known)| *known == value).map_or_else(String::new, |(word, _)| (*word).to_owned())
 }
 
-/// Reading and printing, separate from the public enum.
+/// Reads and prints a field, separate from the public enum.
 pub(super) trait Place {
     fn read(self, unit: ParameterUnit, text: &str) -> Result<(), String>;
     fn print(self, unit: ParameterUnit) -> String;
@@ -124,7 +124,7 @@ fn read_number(unit: ParameterUnit, text: &str) -> Result<u64, String> {
         },
     };
     let number = number.map_err(|error| error.to_string())?;
-    // Sums of a few values must never overflow: an hour and an exbibyte are far beyond useful
+    // Sums of a few values must never overflow. An hour and a pebibyte are far beyond useful
     // values.
     let most = if unit == ParameterUnit::Nanoseconds { 3_600_000_000_000 } else { 1 << 50 };
     if number > most { Err(format!("it is larger than {most}")) } else { Ok(number) }

@@ -1,8 +1,8 @@
 //! Drives with flash behind a translation layer.
 //!
-//! Guarantees: sheet figures of real products are those of their data sheets; composites say that
-//! they are assumed. Deliberately not here: SLC caches, which the model does not have. Sequential
-//! writes have the speed of the flash.
+//! Guarantees: sheet figures of real products are those of their data sheets; figures of composites
+//! are marked as assumed. The model has no SLC cache, so sequential writes have the speed of the
+//! flash.
 
 use super::{BLANK, DataSheet, Preset};
 use crate::parameters::{Fidelity, ModelKind, Parameters};

@@ -1,6 +1,6 @@
 //! Zoned drives.
 //!
-//! Deliberately not here: limits on open and active zones, which the device enforces.
+//! Limits on open and active zones are not part of a preset; the device enforces them.
 
 use super::{BLANK, Preset};
 use crate::parameters::{ModelKind, Parameters};

@@ -1,4 +1,4 @@
-//! The promises of the zoned model.
+//! Tests the guarantees of the zoned model.
 
 use proptest::prelude::*;
 

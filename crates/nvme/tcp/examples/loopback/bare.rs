@@ -20,7 +20,7 @@ fn look(mut socket: &TcpStream, to: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Sends all the bytes.
+/// Sends all bytes.
 fn send(mut socket: &TcpStream, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         match socket.write(bytes) {

@@ -19,7 +19,7 @@ use iolab_clock::Clock;
 use iolab_nvme_tcp::SocketLoop;
 use ours::Load;
 
-/// Bytes of a block, of the PDU that requests one, and of the header before it in the answer.
+/// Bytes of a block, of the PDU that requests it, and of the header before it in the answer.
 pub(crate) const BLOCK_BYTES: usize = 4096;
 pub(crate) const REQUEST_BYTES: usize = 72;
 pub(crate) const HEADER_BYTES: usize = 24;
@@ -48,7 +48,7 @@ impl Figures {
     }
 }
 
-/// The median of some latencies.
+/// The median of the given latencies.
 pub(crate) fn median(latencies: &mut [u32]) -> u64 {
     latencies.sort_unstable();
     latencies.get(latencies.len() / 2).copied().unwrap_or(0).into()

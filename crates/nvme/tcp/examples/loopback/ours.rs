@@ -14,7 +14,7 @@ use crate::{BLOCK_BYTES, Figures, bind, median};
 
 /// Reads whose instructions are counted.
 const COUNTED: u64 = 20_000;
-/// How long a measured target spins before it sleeps.
+/// How long a measured target spins before it sleeps, ns.
 const SPIN_NS: u64 = 50_000;
 
 struct Rig {
@@ -63,7 +63,7 @@ impl Rig {
     }
 }
 
-/// Keeps `depth` reads in flight until `is_over`, called with their number, returns true.
+/// Keeps `depth` reads in flight until `is_over`, called with the number of reads, returns true.
 #[inline(always)]
 fn drive(rig: &mut Rig, depth: u16, idle: impl Fn(), mut is_over: impl FnMut(u64) -> bool) -> u64 {
     let mut ended = Vec::with_capacity(usize::from(depth));

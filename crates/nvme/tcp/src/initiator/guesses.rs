@@ -13,11 +13,10 @@ pub(super) const MOST_UNITS: usize = 128;
 const FEWEST_UNITS: usize = 4;
 /// The most bytes that one call may receive beyond the data that has begun.
 pub(super) const MOST_BYTES: usize = 512 << 10;
-/// Where nothing can be predicted, data of at least this size is received directly after its
-/// header.
+/// If nothing can be predicted, data of at least this size is received directly after its header.
 pub(super) const DIRECT_BYTES: u32 = 16 << 10;
-/// After a wrong prediction, this many receives make none. The number grows with each wrong one, up
-/// to the maximum.
+/// After a wrong prediction, this many receives make no prediction. The number grows with each
+/// wrong one, up to the maximum.
 const FIRST_DOUBT: u32 = 16;
 const MOST_DOUBT: u32 = 4096;
 
@@ -38,11 +37,11 @@ pub(super) struct Scatter {
     pub(super) bytes: usize,
     /// How many PDUs are worth predicting.
     pub(super) reach: usize,
-    /// Receives left that make no prediction.
+    /// How many receives still make no prediction.
     pub(super) doubt: u32,
-    /// How many receives the next wrong prediction costs.
+    /// How many receives will make no prediction after the next wrong one.
     next_doubt: u32,
-    /// Whether data stands for the completion too.
+    /// Whether data also reports the completion.
     pub(super) marks_success: bool,
 }
 
@@ -79,8 +78,8 @@ impl Scatter {
     }
 
     pub(super) fn was_right(&mut self, units: usize) {
-        // The next call then has room for everything that is there, and at a low rate no list is
-        // built in vain.
+        // The next call then has room for everything that is available, and at a low rate no list
+        // is built in vain.
         self.reach = (2 * units + 2).clamp(FEWEST_UNITS, MOST_UNITS);
         self.next_doubt = (self.next_doubt - self.next_doubt / 8).max(FIRST_DOUBT);
     }

@@ -1,6 +1,6 @@
 //! A command in flight: what the transport keeps for each slot of a queue.
 
-/// No command.
+/// The identifier of no command.
 pub(super) const IDLE: u32 = u32::MAX;
 
 /// A command in flight.
@@ -9,11 +9,11 @@ pub(super) struct InFlight {
     /// Its identifier, or [`IDLE`].
     pub(super) cid: u32,
     pub(super) opcode: u8,
-    /// Whether it is a read of blocks: either all its data arrives, or an error.
+    /// Whether it reads blocks: then either all its data arrives, or an error.
     pub(super) reads: bool,
-    /// Whether the host sends data that was not in the capsule.
+    /// Whether the host sends data that is not in the capsule.
     pub(super) is_asked: bool,
-    /// A digest of its data was wrong.
+    /// Whether a digest of its data was wrong.
     pub(super) is_damaged: bool,
     pub(super) address: u64,
     pub(super) bytes: u32,

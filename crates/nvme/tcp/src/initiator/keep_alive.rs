@@ -22,7 +22,7 @@ use super::queue::KEEP_ALIVE_CID;
 struct Line {
     socket: Option<TcpStream>,
     command: Vec<u8>,
-    /// The queue has sent part of a PDU.
+    /// Whether the queue has sent only a part of a PDU.
     is_partial: bool,
     has_ended: bool,
 }
@@ -48,7 +48,7 @@ impl Turns {
         (line.socket, line.is_partial) = (socket, false);
     }
 
-    /// Sends for the queue by `send`, which returns whether everything was sent.
+    /// Sends for the queue with `send`, which returns whether everything was sent.
     pub(super) fn take<E>(&self, send: impl FnOnce() -> Result<bool, E>) -> Result<bool, E> {
         let mut line = self.lock();
         let sent = send()?;
@@ -57,7 +57,7 @@ impl Turns {
     }
 }
 
-/// The thread; it ends when this is dropped.
+/// The thread; it ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct KeepAlive {
     turns: Arc<Turns>,
@@ -65,7 +65,8 @@ pub(super) struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// Sends a command several times within the timeout that the target was given.
+    /// Starts a thread that sends a command several times within the timeout that the target was
+    /// given.
     pub(super) fn start(link: &Arc<Association>, turns: &Arc<Turns>) -> std::io::Result<KeepAlive> {
         let mut keep_alive = KeepAlive { turns: Arc::clone(turns), thread: None };
         if link.address.keep_alive_ms > 0 {
@@ -87,7 +88,7 @@ fn run(link: &Association, turns: &Turns, period: Duration) {
         }
         let Line { socket, command, .. } = &mut *line;
         let Some(mut socket) = socket.as_ref() else { continue };
-        // The command is short enough to fit, unless the target has received nothing for a very
+        // The command is so short that it fits, unless the target has received nothing for a very
         // long time.
         match socket.write(command) {
             Ok(bytes) if bytes == command.len() => {}

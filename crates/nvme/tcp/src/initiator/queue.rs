@@ -38,7 +38,7 @@ pub struct TcpQueue {
     pub(super) wire: Option<Wire>,
     /// The generation of the link to which the connection belongs.
     generation: u32,
-    /// What the admin queue shares its socket with.
+    /// Shares the socket of the admin queue with the keep alive thread.
     turns: Option<Arc<Turns>>,
     /// Free entries.
     room: u32,
@@ -116,7 +116,7 @@ impl TcpQueue {
         Ok(())
     }
 
-    /// Handles that the controller closes all connections except this one of its admin queue.
+    /// Called when the controller closes all connections except that of its admin queue.
     pub(super) fn outlive_others(&mut self) {
         self.generation = self.link.retire();
     }

@@ -17,7 +17,7 @@ use crate::outbox::LEAST_INSERT;
 pub(super) struct Incoming {
     pub(super) slot: usize,
     pub(super) cid: u16,
-    /// Where the next bytes go.
+    /// The destination of the next bytes.
     pub(super) address: u64,
     /// Bytes of data still to be received.
     pub(super) left: usize,
@@ -33,7 +33,7 @@ enum Progress {
 }
 
 impl TcpQueue {
-    /// Reads once the available bytes, and handles them.
+    /// Reads the available bytes once, and handles them.
     #[inline]
     pub(super) fn receive(&mut self) {
         let Some(wire) = &mut self.wire else { return };
@@ -131,7 +131,7 @@ impl TcpQueue {
         Ok(())
     }
 
-    /// Handles that all data of a read has arrived, and with it its success.
+    /// Ends a read: all its data has arrived, which also reports its success.
     #[inline]
     pub(super) fn complete_read(&mut self, slot: usize, cid: u16) {
         self.forget(slot);
@@ -163,7 +163,7 @@ impl TcpQueue {
         }
     }
 
-    /// Begins a PDU with data, behind its header.
+    /// Begins a PDU with data, after its header.
     #[inline]
     fn begin_data(&mut self, cid: u16, offset: u32, is_success: bool, range: DataRange) -> Result<(), PduError> {
         let Some(slot) = self.find(cid) else {

@@ -9,10 +9,10 @@
 //! goes to    its command    heads    command A       heads    command B     heads
 //! ```
 //!
-//! Then each header is read. While headers are as predicted, the commands already have their data.
-//! If a header differs, everything after it is put into the inbox in the order of the stream, and
-//! handled from there. Memory of commands in flight may contain anything until they end. After a
-//! wrong prediction, none are made for a while.
+//! Then each header is read. As long as headers are as predicted, the commands already have their
+//! data. If a header differs, everything after it is put into the inbox in the order of the stream,
+//! and handled from there. Memory of commands in flight may contain anything until they end. After
+//! a wrong prediction, none are made for a while.
 //!
 //! Data with a digest is not received this way: it has to be read once anyway.
 
@@ -48,7 +48,7 @@ impl TcpQueue {
         }
         let Some(first) = self.order.front().copied() else { return false };
         if self.scatter.doubt > 0 {
-            // Only the next header, if the data after it is worth a separate call.
+            // Predicts only the next header, if the data after it is worth a separate call.
             let is_large = self.incoming.as_ref().is_some_and(|incoming| incoming.left > 0)
                 || self.in_flight[usize::from(first) & (self.in_flight.len() - 1)].bytes >= DIRECT_BYTES;
             if is_large {
@@ -76,7 +76,7 @@ impl TcpQueue {
             let expects_data = command.reads && command.moved == 0;
             if begun == Some(slot) || !expects_data {
                 // The command's data has arrived or is arriving, so a completion may follow. For
-                // other commands a header follows in any case.
+                // other commands, a header follows in any case.
                 if !(command.reads && self.scatter.marks_success) {
                     self.scatter.units.push(Unit { data: None });
                     self.scatter.bytes += head_bytes;
@@ -97,8 +97,8 @@ impl TcpQueue {
         }
     }
 
-    /// Receives by the prediction, and handles the received bytes. `None`: the memory has changed
-    /// meanwhile.
+    /// Receives according to the prediction, and handles the received bytes. `None` if the memory
+    /// has changed meanwhile.
     #[inline]
     pub(super) fn receive_guessed(&mut self) -> Option<std::io::Result<usize>> {
         let head_bytes = self.head_bytes();
@@ -187,7 +187,7 @@ impl TcpQueue {
         Ok(())
     }
 
-    /// Takes data with the predicted header, if it belongs to the predicted command.
+    /// Takes the data after the predicted header, if it belongs to the predicted command.
     #[inline]
     fn take_plain_data(
         &mut self,
@@ -215,8 +215,8 @@ impl TcpQueue {
         true
     }
 
-    /// The prediction was wrong from a unit on, whose header has arrived with `bytes` behind it.
-    /// Puts all of them into the inbox in stream order.
+    /// Handles a wrong prediction, from a unit on whose header has arrived with `bytes` after it.
+    /// Puts all of them into the inbox in the order of the stream.
     #[cold]
     fn straighten(&mut self, number: usize, mut bytes: usize) -> Result<(), PduError> {
         let head_bytes = self.head_bytes();

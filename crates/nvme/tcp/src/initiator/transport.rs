@@ -28,14 +28,14 @@ const STATUS_NS: u64 = 10_000_000;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// A way to a controller over TCP.
+/// A transport to a controller over TCP.
 #[derive(Debug)]
 pub struct Tcp {
     link: Arc<Association>,
     memory: DmaTable,
     admin: TcpQueue,
     turns: Arc<Turns>,
-    /// The last status read, and when.
+    /// The status that was read last, and the time.
     status: Option<(ControllerStatus, u64)>,
     _keep_alive: KeepAlive,
 }
@@ -43,7 +43,8 @@ pub struct Tcp {
 impl Tcp {
     /// Connects the admin queue of a new controller.
     ///
-    /// # Errors The target cannot be reached, does not follow the protocol, or refuses.
+    /// # Errors
+    /// The target cannot be reached, does not follow the protocol, or refuses.
     pub fn connect(address: TargetAddress, clock: &Clock) -> Result<Tcp, DriverError> {
         let link = Arc::new(Association::new(address, clock.clone()));
         let memory = DmaTable::new();
@@ -116,7 +117,7 @@ impl Connection for Tcp {
         loop {
             match self.connect_admin() {
                 Ok(()) => return Ok(()),
-                // The next attempt would give the same answer.
+                // The next attempt would get the same answer.
                 Err(error @ (DriverError::Unsupported(_) | DriverError::Refused(_))) => {
                     self.link.report(self.link.generation(), &error.to_string());
                     return Err(error);
@@ -153,8 +154,8 @@ impl ControllerSetup for Tcp {
             let what = format!("IOCCSZ {} or IORCSZ {}", identify.ioccsz.get(), identify.iorcsz.get());
             return Err(DriverError::BadDescription(format!("its capsules are too small for commands: {what}")));
         }
-        // Data that does not begin right behind the command is sent when the controller requests
-        // it.
+        // If the controller expects the data at an offset after the command, the data is sent only
+        // when the controller requests it.
         let data = if identify.icdoff.get() == 0 { capsule - command } else { 0 };
         self.link.set_capsule_data(data.min(MOST_CAPSULE_DATA));
         Ok(())
@@ -169,7 +170,7 @@ impl ControllerSetup for Tcp {
     }
 }
 
-/// More data than this waits for R2T, whatever the controller accepts at once.
+/// More data than this waits for R2T, whatever the controller accepts in a capsule.
 const MOST_CAPSULE_DATA: u32 = 64 << 10;
 
 impl Transport for Tcp {

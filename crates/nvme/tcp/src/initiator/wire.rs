@@ -44,7 +44,7 @@ pub(super) struct Wanted {
 /// Waits until a socket is readable, or for at most `at_most`. Returns whether it is.
 pub(super) fn wait_readable(socket: &TcpStream, at_most: Duration) -> bool {
     let timeout = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
-    // An interrupted wait is only shorter.
+    // An interrupted wait is only shorter than requested.
     poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout)).is_ok_and(|ready| ready > 0)
 }
 
@@ -95,7 +95,7 @@ impl Wire {
         Ok((wire, answer.controller()))
     }
 
-    /// Applies what the controller has agreed to.
+    /// Applies the parameters that the controller has agreed to.
     fn agree(&mut self, link: &Association, answer: &IcResp) -> Result<(), DriverError> {
         let wanted = link.address.digests.bits();
         if answer.pfv.get() != 0 || answer.dgst & !wanted != 0 || answer.cpda > 31 {

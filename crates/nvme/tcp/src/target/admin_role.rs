@@ -1,4 +1,4 @@
-//! A connection that is the admin queue of a controller. It represents the controller.
+//! The role of a connection that is the admin queue of a controller. It represents the controller.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -100,7 +100,7 @@ impl AdminRole {
             None => self.execute_admin(entry),
         };
         match outcome {
-            // An event will answer the command.
+            // The command will be answered by an event.
             Ok(None) => {}
             Ok(Some(result)) => {
                 self.queue.answer(&mut self.window, entry.cid(), Answer::success(result), When::NOW);

@@ -1,4 +1,4 @@
-//! Data PDUs of a connection: received in pieces, then their commands are executed.
+//! Data PDUs of a connection: they are received in pieces; then their commands are executed.
 
 use iolab_nvme_fabrics::{DataPart, DataRange, PduError};
 
@@ -7,7 +7,7 @@ use super::io_role::After;
 use super::role::Role;
 
 impl Connection {
-    /// Begins a PDU with data, behind its header.
+    /// Begins a PDU with data, after its header.
     pub(super) fn begin_data(&mut self, part: &DataPart, range: DataRange) -> Result<(), End> {
         let Some((window, queue)) = self.role.parts() else {
             return Err(PduError::sequence("data before a queue was connected").into());

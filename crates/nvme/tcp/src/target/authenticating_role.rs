@@ -1,4 +1,4 @@
-//! A connection whose host has connected a queue and must authenticate before anything else.
+//! The role of a connection whose host has connected a queue and must authenticate first.
 
 use iolab_nvme_authentication::{ControllerExchange, ExchangeStage};
 use iolab_nvme_fabrics::FabricsCommand;
@@ -77,7 +77,7 @@ impl AuthenticatingRole {
                 let located = window.locate(entry, DataDirection::ToHost, bytes as usize);
                 located.map_err(|CommandError { status, .. }| status.code())?;
                 let mut message = self.exchange.give().map_err(|_| Status::COMMAND_SEQUENCE_ERROR)?;
-                // If the host has too little room for a message, the rest is lost.
+                // If the host has too little room for a message, the rest of the message is lost.
                 message.resize(bytes as usize, 0);
                 window.write(&message).map_err(|_| Status::DATA_TRANSFER_ERROR)
             }

@@ -8,7 +8,7 @@ use super::connection::{Connection, End};
 use super::role::Role;
 use crate::outbox::KEPT_BYTES;
 
-/// A host that sends more than is processed is not read from above this.
+/// If more received bytes than this are unprocessed, the host is not read from.
 const MOST_UNREAD_BYTES: usize = 64 << 10;
 
 impl Connection {
@@ -65,7 +65,7 @@ impl Connection {
         Some(parcel)
     }
 
-    /// Handles that a parcel was sent.
+    /// Records that a parcel was sent.
     #[inline]
     pub(super) fn has_sent(&mut self, parcel: Option<Box<Parcel>>) {
         if let Some(carried) = &mut self.carried {

@@ -1,4 +1,4 @@
-//! How a connection becomes a queue: Connect.
+//! Handles Connect, by which a connection becomes a queue.
 
 use iolab_nvme_fabrics::{Connect, ConnectRefusal, DataRange, FabricsCommand, Framing};
 use iolab_nvme_spec::fabrics::ConnectAnswer;
@@ -73,8 +73,8 @@ impl Connection {
         }
     }
 
-    /// The role that a Connect requests, and the identifier of its controller. Takes the window
-    /// unless it refuses.
+    /// The role that a Connect requests, and the identifier of its controller. Takes the window,
+    /// unless the Connect is refused.
     fn make_role(&self, connect: &Connect, window: &mut Window) -> Result<(Role, u16), ConnectRefusal> {
         let take = |window: &mut Window| std::mem::replace(window, Window::new(0));
         if connect.queue != 0 {

@@ -29,17 +29,17 @@ use crate::inbox::{Found, look};
 
 /// Bytes of data in the capsule of an admin command (TCP, section 3.3.1.3).
 const ADMIN_CAPSULE_DATA: u32 = 8192;
-/// The inbox of a connection that has no I/O queue: a capsule fits.
+/// The size of the inbox of a connection that has no I/O queue: a capsule fits.
 const SMALL_INBOX_BYTES: usize = 12 << 10;
 /// Bytes of data that a host may send in one PDU.
 const MOST_DATA_PDU_BYTES: u32 = 128 << 10;
-/// A host that does not receive answers is not read from above this.
+/// If more answers than this were not received by a host, the host is not read from.
 const MOST_UNSENT_BYTES: usize = 512 << 10;
 /// How long a host may take to connect a queue.
 const HANDSHAKE_NS: u64 = 10_000_000_000;
 /// How long a host may take to close a connection after its end was announced.
 const FAREWELL_NS: u64 = 1_000_000_000;
-/// Data that bypasses the inbox: from this size on, a separate call pays.
+/// Data of at least this size bypasses the inbox, because then a separate call pays off.
 const DIRECT_BYTES: usize = 16 << 10;
 /// Commands of a connection that may wait for data at once: more than any queue has entries.
 const MOST_TRANSFERS: usize = 4096;
@@ -77,7 +77,7 @@ pub(super) struct Connection {
     pub(super) at: SocketAddr,
     pub(super) role: Role,
     pub(super) incoming: Option<Incoming>,
-    /// When the present stage began.
+    /// When the present stage began, ns.
     pub(super) since_ns: u64,
     /// What a ring sends and receives for the connection; `None` if the connection does it itself.
     pub(super) carried: Option<Carried>,
@@ -90,7 +90,7 @@ pub(super) struct Carried {
     pub(super) on_the_way: usize,
     /// An empty parcel for the next send.
     pub(super) spare: Option<Box<Parcel>>,
-    /// Nothing may be sent after the pending bytes.
+    /// Whether nothing may be sent after the pending bytes.
     pub(super) ends_when_sent: bool,
 }
 
@@ -124,7 +124,7 @@ impl Connection {
                 return Err(End::Closed);
             }
             worked |= found != Found::Nothing;
-            // Commands may have been left over for lack of room.
+            // Commands may have been left over because there was no room.
             self.pump(now_ns)?;
             if !has_more {
                 break;
@@ -158,19 +158,19 @@ impl Connection {
         self.role.window().out.unsent() > 0
     }
 
-    /// When there is work that does not depend on the host.
+    /// The time of work that does not depend on the host.
     pub(super) fn next_event_ns(&mut self) -> Option<u64> {
         self.role.parts().and_then(|(_, queue)| queue.next_event_ns())
     }
 
-    /// Does work that is due without the host: answers, and commands that had to wait.
+    /// Does due work that does not depend on the host: answers, and commands that had to wait.
     pub(super) fn serve_due(&mut self, now_ns: u64) -> Result<(), End> {
         if let Role::Io(role) = &mut self.role {
             role.retry(now_ns);
         }
         let Some((window, queue)) = self.role.parts() else { return Ok(()) };
         queue.release_due(window, now_ns);
-        // Commands may have been left over for lack of room.
+        // Commands may have been left over because there was no room.
         self.pump(now_ns)
     }
 
@@ -237,8 +237,8 @@ impl Connection {
         loop {
             let is_full = self.process(now_ns)?;
             self.break_link()?;
-            // Nothing else triggers the handling of PDUs that were left only because of answers
-            // that have been sent by now.
+            // Nothing else would trigger the handling of PDUs that were left over only because of
+            // answers that have been sent by now.
             if !self.role.window().out.send(&self.socket)? || !is_full {
                 return Ok(());
             }
@@ -257,8 +257,8 @@ impl Connection {
                 Ok(())
             }
             Some(Breakage::Reset) => {
-                // Without this option the connection ends in an orderly way, which is a fault as
-                // well.
+                // Without this option, the connection ends in an orderly way, which is also a
+                // fault.
                 let _ = rustix::net::sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO));
                 Err(End::Closed)
             }

@@ -44,7 +44,7 @@ pub(super) struct HostController {
     pub(super) is_fatal: AtomicBool,
     /// Whether its admin connection is gone.
     has_ended: AtomicBool,
-    /// Changes when the controller is disabled: earlier I/O queues are gone.
+    /// Changes when the controller is disabled; I/O queues of earlier epochs are gone.
     epoch: AtomicU32,
     queues: Mutex<BTreeSet<u16>>,
 }
@@ -130,7 +130,8 @@ impl Target {
 
     /// How a connecting host must authenticate; `None` if it need not.
     ///
-    /// # Errors The host is unknown, or no random numbers are available.
+    /// # Errors
+    /// The host is unknown, or no random numbers are available.
     pub(super) fn examine(&self, connect: &Connect) -> Result<Option<ControllerExchange>, ConnectRefusal> {
         let Some(known) = &self.options.authentication else { return Ok(None) };
         if Target::is_discovery(connect) || connect.subsystem != self.options.name {

@@ -1,4 +1,4 @@
-//! A connection to the discovery subsystem (Fabrics, section 5).
+//! The role of a connection to the discovery subsystem (Fabrics, section 5).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl DiscoveryRole {
         data.ver = U32::new(Version::V1_4.0);
         data.cntrltype = 2;
         data.aerl = MOST_EVENT_REQUESTS as u8 - 1;
-        // Log pages have extended data: an offset and a long length.
+        // The controller supports extended data for log pages: an offset and a long length.
         data.lpa = 0b100;
         data.kas = U16::new(10);
         data.maxcmd = U16::new(128);

@@ -1,4 +1,4 @@
-//! A connection that is an I/O queue.
+//! The role of a connection that is an I/O queue.
 
 use std::sync::Arc;
 

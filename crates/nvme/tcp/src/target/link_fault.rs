@@ -1,4 +1,4 @@
-//! Faults of links, described as data: what happens to answers on their way to a host.
+//! Faults of links, described as data: they affect answers on their way to a host.
 //!
 //! ```text
 //! link-drop:after=1000,times=1                one answer never leaves
@@ -8,8 +8,8 @@
 //! link-reset:probability=0.001,seed=7         the connection is reset
 //! ```
 //!
-//! Guarantees: the same answers in the same order get the same faults, random ones included.
-//! Deliberately not here: how a fault is carried out, and faults of devices (`iolab-virtual-ssd`).
+//! Guarantees: the same answers in the same order get the same faults, random ones included. This
+//! module does not carry out faults, and does not know faults of devices (`iolab-virtual-ssd`).
 
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -34,16 +34,16 @@ pub enum LinkFaultKind {
     Reset,
 }
 
-/// A fault, and which answers it applies to.
+/// A fault, and the answers that it applies to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkFault {
     /// What goes wrong.
     pub kind: LinkFaultKind,
     /// Only answers of this queue; if `None`, of all I/O queues.
     pub queue: Option<u16>,
-    /// Answers that are spared first.
+    /// How many answers are spared at first.
     pub after: u64,
-    /// How often it happens at most; 0 for no limit.
+    /// The most times that it happens; 0 for no limit.
     pub times: u64,
     /// The probability for each answer, from 0 to 1.
     pub probability: f64,
@@ -59,13 +59,13 @@ const KINDS: &str = "link-drop, link-delay, link-corrupt, link-half-open, link-r
 /// Why a text does not describe a fault of a link.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkFaultError {
-    /// No such kind.
+    /// There is no such kind.
     #[error("there is no fault `{0}` of links; there are {KINDS}")]
     Kind(String),
-    /// No such selector.
+    /// There is no such selector.
     #[error("a fault of links has no parameter `{0}`; it has queue, after, times, probability, seed, extra")]
     Name(String),
-    /// A value that does not fit.
+    /// The value is invalid.
     #[error("`{name}={value}`: expected {expected}")]
     Value {
         /// The selector.
@@ -75,13 +75,13 @@ pub enum LinkFaultError {
         /// What the selector accepts.
         expected: &'static str,
     },
-    /// A delay without a time, or a time without a delay.
+    /// A delay has no time, or a time is given without a delay.
     #[error("`link-delay` needs `extra=TIME`, and no other fault of links takes it")]
     Extra,
 }
 
 impl LinkFault {
-    /// Whether a text names a fault of links, valid or not, rather than one of devices.
+    /// Whether a text is meant as a fault of links, valid or not, and not as one of devices.
     pub fn is_meant(text: &str) -> bool {
         text.starts_with(PREFIX)
     }

@@ -42,7 +42,7 @@ impl Mailbox {
     /// The connections passed since the last call.
     pub(super) fn take(&self) -> Vec<TcpStream> {
         let mut count = [0; 8];
-        // Nothing to read is no failure: the signal was already taken.
+        // If there is nothing to read, the signal was already taken; that is not a failure.
         let _ = rustix::io::read(&self.wake, &mut count);
         std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
     }

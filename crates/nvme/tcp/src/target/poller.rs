@@ -1,4 +1,4 @@
-//! A thread that serves some of the connections, where there is no io_uring.
+//! A thread that serves some of the connections if there is no io_uring.
 //!
 //! It finds ready sockets by epoll. After work it spins for a while before it sleeps, because a
 //! host that polls sends its next command at once.
@@ -119,7 +119,7 @@ impl Poller {
                 self.connections.push(None);
             }
             let Ok(connection) = Connection::new(socket, &self.target, None, now_ns) else {
-                // Its peer is already gone.
+                // The peer of the socket is already gone.
                 self.free.push(index);
                 self.target.connections.fetch_sub(1, Ordering::AcqRel);
                 continue;
@@ -192,7 +192,7 @@ impl Poller {
     #[cold]
     fn close(&mut self, index: usize) {
         if let Some(watched) = self.connections[index].take() {
-            // Closing the socket removes it too, unless a duplicate of the descriptor exists.
+            // Closing the socket also removes it, unless a duplicate of the descriptor exists.
             let _ = epoll::delete(&self.epoll, watched.connection.socket.as_fd());
             self.free.push(index);
             self.open -= 1;

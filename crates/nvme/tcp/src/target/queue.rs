@@ -1,4 +1,4 @@
-//! A queue of commands behind a connection: its head, its answers, and delayed answers.
+//! The command queue of a connection: its head, its answers, and delayed answers.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
@@ -80,12 +80,12 @@ pub(super) struct Queue {
     held: BinaryHeap<Reverse<Held>>,
     held_bytes: usize,
     number: u64,
-    /// The link faults and the clock; `None` in nearly all targets.
+    /// The link faults and the clock; `None` for nearly all targets.
     links: Option<(Arc<LinkFaults>, Clock)>,
     pub(super) tally: Option<Arc<Tally>>,
 }
 
-/// Bytes of answers that may be delayed at once.
+/// The most bytes of answers that may be delayed at once.
 const MOST_HELD_BYTES: usize = 32 << 20;
 
 impl Queue {
@@ -105,8 +105,8 @@ impl Queue {
         }
     }
 
-    /// Whether one more command may be taken. Any obstacle disappears by itself with time, so
-    /// commands that wait for data of the host do not count.
+    /// Whether one more command may be taken. Every obstacle must disappear with time, so commands
+    /// that wait for data of the host do not count.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.stalled.len() + self.held.len() < self.entries as usize && self.held_bytes < MOST_HELD_BYTES
@@ -156,7 +156,7 @@ impl Queue {
         }
     }
 
-    /// The completion entry of a command, as of now.
+    /// The completion entry of a command with the present head of the queue.
     #[inline]
     fn completion(&self, cid: u16, answer: Answer) -> CompletionEntry {
         let head = if self.has_flow_control { self.head as u16 } else { 0xffff };
@@ -234,7 +234,7 @@ impl Queue {
         any
     }
 
-    /// When there is work that does not depend on the host.
+    /// The time of work that does not depend on the host.
     #[inline]
     pub(super) fn next_event_ns(&self) -> Option<u64> {
         let held = self.held.peek().map(|Reverse(first)| first.at_ns);

@@ -1,4 +1,4 @@
-//! A thread that serves some of the connections by an io_uring.
+//! A thread that serves some of the connections with an io_uring.
 //!
 //! One call sends the answers of all connections and collects the received bytes of all of them.
 //! Between two calls the thread only reads memory. After work it spins for a while before it
@@ -24,7 +24,8 @@ const LOOKS: usize = 32;
 const BUFFERS: u16 = 128;
 const BUFFER_BYTES: usize = 32 << 10;
 const ENTRIES: u32 = 256;
-/// Bits of a token with the connection's place; the upper bits count the connections in that place.
+/// The bits of a token that hold the connection's place; the bits above count the connections of
+/// that place.
 const PLACE_BITS: u32 = 24;
 const MOST_TURNS: u64 = 1 << (56 - PLACE_BITS);
 
@@ -57,7 +58,8 @@ pub(super) struct RingPoller {
 impl RingPoller {
     /// A poller for the calling thread.
     ///
-    /// # Errors The kernel provides no io_uring for this process, or an old version.
+    /// # Errors
+    /// The kernel provides no io_uring for this process, or an old version.
     pub(super) fn new(target: &Arc<Target>, mailbox: &Arc<Mailbox>) -> io::Result<RingPoller> {
         let options = RingOptions {
             entries: ENTRIES,
@@ -78,7 +80,7 @@ impl RingPoller {
         })
     }
 
-    /// Serves until it is stopped.
+    /// Serves connections until the thread is stopped.
     pub(super) fn run(&mut self) -> io::Result<()> {
         self.ring.watch(&self.mailbox.wake, 0)?;
         let mut idle_since_ns = 0;
@@ -112,7 +114,7 @@ impl RingPoller {
         Ok(has_worked)
     }
 
-    /// Submits operations, and polls for events as long as it may.
+    /// Submits operations, and polls for events for as long as allowed.
     #[inline]
     fn look(&mut self, now_ns: u64, may_spin: bool) -> io::Result<()> {
         if self.ring.has_work() {
@@ -192,7 +194,7 @@ impl RingPoller {
         for socket in self.mailbox.take() {
             let may_share = socket.peer_addr().is_ok_and(|peer| !peer.ip().is_loopback());
             let Ok(connection) = Connection::new(socket, &self.target, Some(Carried::default()), now_ns) else {
-                // Its peer is already gone.
+                // The peer of the socket is already gone.
                 self.target.connections.fetch_sub(1, Ordering::AcqRel);
                 continue;
             };
@@ -268,7 +270,7 @@ impl RingPoller {
     #[cold]
     fn close(&mut self, index: usize) {
         if let Some(member) = self.members[index].take() {
-            // The ring holds the socket too: this ends its operations on it.
+            // The ring also holds the socket, and this ends its operations on it.
             let _ = member.connection.socket.shutdown(Shutdown::Both);
             self.free.push(index);
             self.open -= 1;

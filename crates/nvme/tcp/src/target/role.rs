@@ -13,9 +13,9 @@ use super::window::Window;
 /// The role of a connection.
 #[derive(Debug)]
 pub(super) enum Role {
-    /// Nothing was negotiated.
+    /// Nothing has been negotiated yet.
     Fresh(Window),
-    /// Connect is awaited.
+    /// The target waits for Connect.
     Unconnected(Window),
     Admin(Box<AdminRole>),
     Io(Box<IoRole>),

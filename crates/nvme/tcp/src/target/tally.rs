@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use iolab_nvme_fabrics::QualifiedName;
 
-/// Hosts that are remembered after their connections are gone; further ones are counted together.
+/// The most hosts that are remembered after their connections are gone; further ones are counted
+/// together.
 const MOST_HOSTS: usize = 1024;
 
 /// Counters.
@@ -74,7 +75,7 @@ impl Tally {
     /// Counts an answered command.
     #[inline]
     pub(super) fn count(&self, is_success: bool, read_bytes: usize, written_bytes: usize) {
-        // There is only one writer, so a load and a store are enough.
+        // There is only one writer, so a load and a store suffice.
         let add = |to: &AtomicU64, more: u64| to.store(to.load(Ordering::Relaxed) + more, Ordering::Relaxed);
         add(&self.commands, 1);
         if !is_success {
@@ -148,7 +149,8 @@ impl Tallies {
 
     /// The counters so far, by the names of hosts.
     pub(super) fn statistics(&self) -> Vec<HostStatistics> {
-        // Kept until the end: dropping the last handle locks the counters of ended connections.
+        // Kept until the end, because dropping the last handle locks the counters of ended
+        // connections.
         let open: Vec<Arc<Tally>> =
             self.open.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
         let mut hosts: BTreeMap<QualifiedName, HostStatistics> = BTreeMap::new();

@@ -137,7 +137,7 @@ impl Transfers {
         Ok(Incoming { tag, left: part.bytes as usize, digest })
     }
 
-    /// Where the next bytes of a PDU go.
+    /// The destination of the next bytes of a PDU.
     pub(super) fn room(&mut self, incoming: &Incoming) -> &mut [u8] {
         match self.slots.get_mut(incoming.tag).and_then(Option::as_mut) {
             Some(transfer) => &mut transfer.buffer[transfer.received..transfer.received + incoming.left],
@@ -156,7 +156,8 @@ impl Transfers {
         }
     }
 
-    /// Ends a PDU, which has this digest. Returns its command if the command's data is complete.
+    /// Ends a PDU, whose digest was computed. Returns its command if all data of the command has
+    /// arrived.
     pub(super) fn end(&mut self, incoming: Incoming, digest: Option<u32>) -> Option<Gathered> {
         let slot = self.slots.get_mut(incoming.tag)?;
         let transfer = slot.as_mut()?;

@@ -1,8 +1,8 @@
 //! The data of a command received over TCP, as the device reads and writes it.
 //!
-//! Data that a host writes lies in the inbox, behind its command, or was gathered by R2T. Data that
-//! it reads is sent from the medium's memory, behind the header of a C2HData PDU. It is copied into
-//! the outbox if it has a digest, or if its file could be truncated.
+//! Data that a host writes is in the inbox, after its command, or was gathered by R2T. Data that it
+//! reads is sent from the medium's memory, after the header of a C2HData PDU. It is copied into the
+//! outbox if it has a digest, or if its file could be truncated.
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_fabrics::{DataPart, Framing, Sender};
@@ -14,26 +14,26 @@ use iolab_virtual_ssd::{CommandError, DataDirection, DataWindow, Unreachable};
 use crate::inbox::Inbox;
 use crate::outbox::{LEAST_INSERT, Outbox, zeroes};
 
-/// The most bytes that one command moves, whatever the drive allows. This bounds the memory that a
-/// host can make a target use.
+/// The most bytes that one command transfers, whatever the drive allows. This bounds the memory
+/// that a host can make a target use.
 pub(super) const MOST_TRANSFER_BYTES: usize = 1 << 20;
 
-/// Where the data is that the current command brought.
+/// Where the data of the current command is.
 #[derive(Debug, Default)]
 pub(super) enum Source {
-    /// It brought none.
+    /// The command has no data.
     #[default]
     Nowhere,
-    /// In its capsule, at this offset of the unread bytes.
+    /// The data is in the capsule, at this offset of the unread bytes.
     Capsule { offset: usize, bytes: usize },
-    /// Gathered.
+    /// The data was gathered.
     Gathered(Vec<u8>),
 }
 
 /// The contents of the data for the host.
 #[derive(Debug)]
 enum Content {
-    /// Zeroes, unless something else is set.
+    /// Zeroes, which is the initial content.
     Zeroes,
     /// In the outbox.
     Own,
@@ -66,7 +66,7 @@ pub(super) struct Window {
     pub(super) inbox: Inbox,
     pub(super) out: Outbox,
     pub(super) framing: Framing,
-    /// Whether C2HData may stand for the completion too.
+    /// Whether C2HData may also report the completion.
     pub(super) marks_success: bool,
     pub(super) source: Source,
     pub(super) breakage: Option<Breakage>,
@@ -138,7 +138,7 @@ impl Window {
         if self.answer.is_some() { self.bytes } else { 0 }
     }
 
-    /// Ends the PDU with the data for the host. Returns whether it stands for the completion too.
+    /// Ends the PDU with the data for the host. Returns whether it also reports the completion.
     #[inline]
     pub(super) fn finish_answer(&mut self) -> bool {
         let Some(answer) = &self.answer else { return false };
@@ -239,7 +239,7 @@ impl DataWindow for Window {
 
     fn copy_from(&mut self, from: &SharedBytes, offset: usize) -> Result<(), Unreachable> {
         let bytes = self.bytes;
-        // Data with a digest must not change any more, and a file can be truncated.
+        // Data with a digest must not change any more, but a file can be truncated.
         let stays = bytes >= LEAST_INSERT && !self.framing.digests.data && !from.is_watched();
         if stays
             && let Some(answer) = &mut self.answer

@@ -1,4 +1,4 @@
-//! What each side must prove before a queue is used.
+//! What each side must prove before a queue can be used.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -81,12 +81,12 @@ fn whoever_cannot_prove_who_it_is_is_refused_with_the_reason() {
     assert!(said.contains("it wants authentication (DH-HMAC-CHAP): add dhchap_secret=FILE"), "{said}");
     let said = refusal(host(&target, Some(secrets(7, None))));
     assert!(said.contains("the controller refuses the authentication: the secret does not match"), "{said}");
-    // A host for which the target has no secret.
+    // The target has no secret for this host.
     let mut stranger = host(&target, Some(secrets(1, None)));
     stranger.host = name("stranger");
     let said = refusal(stranger);
     assert!(said.contains("does not admit host"), "{said}");
-    // The same host with the right one.
+    // The known host succeeds with this secret.
     assert_eq!(Rig::new(host(&target, Some(secrets(1, None)))).write(0, 1), CommandOutcome::Done);
     // Discovery needs no authentication.
     assert_eq!(discover(host(&target, None), &Clock::monotonic(), Tcp::connect).unwrap().len(), 1);
@@ -101,11 +101,11 @@ fn a_target_that_cannot_prove_who_it_is_is_not_used() {
     let target = serving(of_host(secrets(1, None), DhGroup::Null), SocketLoop::Auto);
     let said = refusal(host(&target, Some(known.clone())));
     assert!(said.contains("the controller refuses the authentication"), "{said}");
-    // A target that requires no authentication, and therefore proves nothing.
+    // This target requires no authentication, and therefore proves nothing.
     let target = serve(&drive("size=1M"), options());
     let said = refusal(host(&target, Some(known)));
     assert!(said.contains("it refuses authentication (DH-HMAC-CHAP): Invalid Command Opcode"), "{said}");
-    // A secret of the host alone is used where it is required.
+    // A secret of the host alone is used if the target requires it.
     assert_eq!(Rig::new(host(&target, Some(secrets(1, None)))).write(0, 1), CommandOutcome::Done);
 }
 
@@ -184,7 +184,7 @@ fn nothing_but_authentication_is_executed_before_its_end() {
         let required = ConnectStatus::AUTHENTICATION_REQUIRED;
         assert_eq!(bare.ask(&property_get(Register::CAP, true, 1), &[]), required);
         assert_eq!(bare.ask(&SubmissionEntry::new(0x06, 1), &[]), required);
-        // No message is due, the data is missing, and another protocol.
+        // Refuses: no message is due, the data is missing, and another protocol.
         assert_eq!(bare.ask(&authentication_receive(64, 1), &[]), Status::COMMAND_SEQUENCE_ERROR);
         assert_eq!(bare.ask(&authentication_send(72, 1), &[]), Status::SGL_OFFSET_INVALID);
         let other = authentication_send(8, 1).with_cdw(10, 0);

@@ -6,7 +6,7 @@ use iolab_nvme_tcp::{SocketLoop, TargetOptions};
 
 use crate::rig::{DATA_BYTES, Rig, address, connect, drive, options, serve};
 
-/// How the targets wait. Without io_uring, both are epoll.
+/// How the targets wait. Without io_uring, both use epoll.
 const LOOPS: [SocketLoop; 2] = [SocketLoop::Auto, SocketLoop::Epoll];
 
 fn all_digests() -> [Digests; 4] {
@@ -22,8 +22,8 @@ fn every_size_of_transfer_comes_back_as_it_went() {
             let mut rig = Rig::new(address(target.address(), digests));
             let block = rig.namespace.block_bytes() as usize;
             assert_eq!(block.to_string(), lba);
-            // Data in the capsule, just too long for it, in several data PDUs, and the longest
-            // transfer.
+            // Data that fits into the capsule, is just too long for it, needs several data PDUs,
+            // and the longest transfer.
             for (turn, bytes) in [block, 8192, 16384, 20480, 131_072, 262_144, 1 << 20].into_iter().enumerate() {
                 let blocks = (bytes / block) as u32;
                 let data = rig.fill(turn as u8 + 1);
@@ -100,7 +100,7 @@ fn zones_and_time_are_the_same_behind_tcp() {
         let ended = rig.ended(1)[0];
         assert_eq!((ended.outcome, ended.result), (CommandOutcome::Done, expected));
     }
-    // Delayed answers, and a medium that makes commands wait.
+    // Uses delayed answers, and a medium that makes commands wait.
     let drive = crate::rig::drive("size=64M preset=970pro");
     let target = serve(&drive, options());
     let mut rig = Rig::new(address(target.address(), Digests::default()));

@@ -11,11 +11,11 @@ use iolab_nvme_tcp::TcpTarget;
 
 use crate::rig::{Rig, SECOND, address, connect, drive, options, serve, serve_at};
 
-/// Forwards bytes between a host and a target, until it has to corrupt or to cut the stream.
+/// Forwards bytes between a host and a target, until it is told to corrupt or to cut the stream.
 struct Relay {
     at: SocketAddr,
     sockets: Arc<Mutex<Vec<TcpStream>>>,
-    /// One bit is changed in the next bytes from the target.
+    /// Whether one bit is changed in the next bytes from the target.
     spoil: Arc<AtomicBool>,
     spoilt: Arc<AtomicUsize>,
 }
@@ -207,7 +207,7 @@ fn a_rule_that_is_broken_is_named_in_a_termination_request() {
     let mut ic_req = Vec::new();
     iolab_nvme_fabrics::Framing::ic_req(&mut ic_req, Digests::default());
     socket.write_all(&ic_req).unwrap();
-    // A capsule of 4 GiB.
+    // The header announces a capsule of 4 GiB.
     socket.write_all(&[4, 0, 72, 72, 0xff, 0xff, 0xff, 0xff]).unwrap();
     let mut answer = Vec::new();
     socket.read_to_end(&mut answer).unwrap();

@@ -14,7 +14,7 @@ use iolab_random::SplitMix64;
 
 use crate::rig::{Rig, SECOND, address, connect, drive, name, options, serve};
 
-/// The number of peers, and whether memory can be checked: only if no other test uses any.
+/// The number of peers, and whether memory can be checked, which requires that no other test runs.
 fn scale(few: usize, many: usize) -> (usize, bool) {
     let is_suite = std::env::var_os("IOLAB_MANY_PEERS").is_some();
     (if is_suite { many } else { few }, is_suite)
@@ -41,7 +41,7 @@ fn thousands_of_connections_cost_little_and_disturb_nobody() {
         let mut open = Vec::new();
         for number in 0..connections {
             let mut socket = TcpStream::connect(target.address()).unwrap();
-            // A third sends nothing, a third begins and stops, a third announces 4 GiB.
+            // A third of the peers send nothing, a third begin and stop, a third announce 4 GiB.
             match number % 3 {
                 0 => {}
                 1 => socket.write_all(&ic_req[..100]).unwrap(),

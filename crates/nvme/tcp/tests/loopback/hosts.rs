@@ -72,7 +72,7 @@ fn connections_beyond_the_limit_are_closed_and_disturb_nobody() {
     let mut open = Vec::new();
     for round in 0..300 {
         let mut socket = TcpStream::connect(target.address()).unwrap();
-        // The limit is reached: from here on, each one is closed at once.
+        // The limit is reached: from now on, every connection is closed at once.
         if round >= MOST {
             assert_eq!(socket.read(&mut [0; 1]).unwrap_or(0), 0);
             refused += 1;

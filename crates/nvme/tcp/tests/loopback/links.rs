@@ -75,8 +75,8 @@ fn lost_answers_and_broken_links_are_made_good() {
     }
 }
 
-/// Further breaks hit each step of reconnecting: Connect of the admin queue, properties, Identify,
-/// features, and Connect of the I/O queue.
+/// Further breaks affect each step of reconnecting: Connect of the admin queue, properties,
+/// Identify, features, and Connect of the I/O queue.
 #[test]
 fn a_link_that_breaks_while_it_is_mended_is_mended_again() {
     let set_up = {
@@ -86,13 +86,13 @@ fn a_link_that_breaks_while_it_is_mended_is_mended_again() {
     };
     let of_admin: Vec<String> =
         (set_up..2 * set_up + 2).map(|after| format!("link-reset:queue=0,after={after},times=2")).collect();
-    // Connect of the I/O queue is its first answer.
+    // The first answer of the I/O queue is that to Connect.
     let of_io: Vec<String> = (1..=4).map(|times| format!("link-reset:after=41,times={times}")).collect();
     let mut mended = 0;
     for second in of_admin.iter().chain(&of_io) {
         let target = faulty(&["link-reset:after=40,times=1", second], SocketLoop::Auto);
         let near = address(target.address(), Digests::default());
-        // How often the status is read depends on time: a break may come before the setup is
+        // How often the status is read depends on time. A break may come before the setup is
         // complete, and then nothing repairs it.
         let Ok(mut rig) = connect(near).and_then(|controller| Rig::try_of(controller, 32)) else { continue };
         assert_eq!(exercise(&mut rig, 2), [], "{second}: {:?}", rig.controller.recoveries());

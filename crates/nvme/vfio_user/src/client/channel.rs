@@ -1,4 +1,4 @@
-//! The client's end of a connection: requests, and the queries before there is a device.
+//! The client's end of a connection: requests, and the queries that precede the device.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -52,7 +52,7 @@ impl Channel {
         Ok(())
     }
 
-    /// The number of its MSI-X vectors.
+    /// The number of MSI-X vectors of the device.
     pub(super) fn vectors(&mut self) -> Result<u16, VfioUserError> {
         let what = "its interrupts";
         let vectors = self.ask(MessageCommand::InterruptInfo, what, &InterruptInfo::query(MSIX), &[])?;
@@ -79,14 +79,14 @@ impl Channel {
         Ok(())
     }
 
-    /// The size of BAR 0, and its mappable part.
+    /// The size of BAR 0, and its mappable parts.
     pub(super) fn bar(&mut self) -> Result<(u64, Vec<(u64, SharedBytes)>), VfioUserError> {
         let what = "its registers";
         let odd = |why| VfioUserError::Odd { what, why };
         let query = RegionQuery { most_bytes: REGION_BYTES, index: 0 };
         let answer = self.ask(MessageCommand::RegionInfo, what, &query.encode(), &[])?;
         let (info, _) = RegionInfo::decode(&answer.payload).ok_or(odd("an inconsistent message"))?;
-        // Registers and the doorbells of an admin queue.
+        // There must be room for the registers and the doorbells of an admin queue.
         if info.index != 0 || info.bytes < 0x1008 || info.bytes > 1 << 31 {
             return Err(odd("a region that has no NVMe registers"));
         }
@@ -105,7 +105,7 @@ impl Channel {
         Ok((info.bytes, areas))
     }
 
-    /// Maps memory for the function.
+    /// Enables memory accesses and bus mastering of the function.
     pub(super) fn enable(&mut self) -> Result<(), VfioUserError> {
         let what = "its command register";
         let answer = self.ask(MessageCommand::RegionRead, what, &COMMAND_REGISTER.encode(&[]), &[])?;
@@ -170,7 +170,7 @@ impl Channel {
         Err(io::Error::new(io::ErrorKind::InvalidData, "requests without end, and no answer"))
     }
 
-    /// Reads or writes our memory for a server that has not mapped it.
+    /// Reads or writes memory of this process for a server that has not mapped it.
     fn serve(&mut self, incoming: &Incoming) -> io::Result<()> {
         let command = MessageCommand::of(incoming.header.command);
         let done = DmaAccess::decode(&incoming.payload).filter(|(access, _)| access.count <= MOST_DATA_BYTES as u64);

@@ -10,7 +10,7 @@ pub enum VfioUserError {
     /// No server listens there.
     #[error("no vfio-user device is served at {path}: {source}")]
     NotServed {
-        /// The socket tried.
+        /// The path of the socket.
         path: String,
         /// The kernel's answer.
         source: io::Error,
@@ -18,9 +18,9 @@ pub enum VfioUserError {
     /// The other end speaks another version.
     #[error("the vfio-user server has protocol version {major}.{minor}, and this program {MAJOR}.{MINOR}")]
     Version {
-        /// Of the other end.
+        /// The major version of the other end.
         major: u16,
-        /// Of the other end.
+        /// The minor version of the other end.
         minor: u16,
     },
     /// The other end refused.
@@ -28,7 +28,7 @@ pub enum VfioUserError {
     Refused {
         /// The request.
         what: &'static str,
-        /// Its errno.
+        /// The errno of the refusal.
         source: io::Error,
     },
     /// The answer violates the protocol, or does not describe an NVMe function.

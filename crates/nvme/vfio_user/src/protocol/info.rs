@@ -1,4 +1,4 @@
-//! The parts of a device.
+//! Information about a device and its parts.
 
 use super::{Fields, Payload};
 

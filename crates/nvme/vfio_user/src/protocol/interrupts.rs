@@ -50,22 +50,22 @@ impl InterruptInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum InterruptAction {
-    /// Mask: they are not signalled.
+    /// Masks interrupts: they are not signalled.
     Mask = 1 << 3,
-    /// Unmask: they are signalled again.
+    /// Unmasks interrupts: they are signalled again.
     Unmask = 1 << 4,
-    /// They are signalled, or connected to an eventfd.
+    /// Signals interrupts, or connects them to an eventfd.
     Trigger = 1 << 5,
 }
 
-/// To which interrupts of the range the action applies.
+/// The interrupts of the range to which the action applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptData<'a> {
-    /// All.
+    /// All of them.
     None,
     /// Those whose byte is not 0.
     Bool(&'a [u8]),
-    /// All: an eventfd for each is sent along, or none, which disconnects them.
+    /// All of them. An eventfd for each is sent along; if none is sent, they are disconnected.
     Eventfd,
 }
 
@@ -74,13 +74,13 @@ pub enum InterruptData<'a> {
 pub struct InterruptSet<'a> {
     /// The action.
     pub action: InterruptAction,
-    /// To which interrupts it applies.
+    /// The interrupts to which it applies.
     pub data: InterruptData<'a>,
     /// The kind.
     pub index: u32,
     /// The first one.
     pub start: u32,
-    /// How many. Zero means the whole kind, if there is no data.
+    /// The number of interrupts. Zero means the whole kind, if there is no data.
     pub count: u32,
 }
 

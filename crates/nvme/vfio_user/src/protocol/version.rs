@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::Fields;
 
-/// The major version; another one means another protocol.
+/// The major version; a different one is a different protocol.
 pub const MAJOR: u16 = 0;
 /// The minor version.
 pub const MINOR: u16 = 1;
 
-/// The defaults for a peer that does not state its capabilities.
+/// The default for a peer that does not state its capabilities.
 const DEFAULT_DATA_BYTES: u64 = 1 << 20;
 
 /// Version and capabilities, of the proposal and of the answer.
@@ -26,13 +26,13 @@ pub struct VersionMessage {
 /// The capabilities of a sender. `None` means that it did not state one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
-    /// Most descriptors that it accepts with a message.
+    /// The most descriptors that it accepts with a message.
     pub descriptors: Option<u64>,
-    /// Most bytes of a transfer.
+    /// The most bytes of a transfer.
     pub data_bytes: Option<u64>,
-    /// Most mappings at a time.
+    /// The most mappings at a time.
     pub mappings: Option<u64>,
-    /// The supported page sizes of mappings, added up.
+    /// The supported page sizes of mappings, combined as bits.
     pub page_sizes: Option<u64>,
     /// Whether it supports several writes in a message.
     pub write_multiple: Option<bool>,
@@ -50,7 +50,7 @@ impl Abilities {
         self.data_bytes.unwrap_or(DEFAULT_DATA_BYTES)
     }
 
-    /// The capabilities in `own` that this peer has stated: an answer contains no others.
+    /// Those capabilities in `own` that this peer has stated, because an answer contains no others.
     #[must_use]
     pub fn answer(&self, own: &Abilities) -> Abilities {
         Abilities {

@@ -1,4 +1,4 @@
-//! The operations of a driver on a function behind vfio-user.
+//! A driver uses a function behind vfio-user.
 
 use iolab_nvme_driver::WaitPolicy;
 use iolab_pci_device::{DmaMapper, MapError, PciError, PciFunction};
@@ -17,7 +17,7 @@ fn what_is_written_is_read_by_polling_and_by_interrupts_and_by_those_who_come_la
             first.reads_what_it_writes(value);
             second.reads_what_it_writes(value);
         }
-        // Memory that the device may no longer access.
+        // The device may no longer access this memory.
         first.controller().unmap(first.buffer_address()).unwrap();
         assert_ne!(first.reads(0), iolab_nvme_driver::CommandOutcome::Done);
         second.reads_what_it_writes(7);
@@ -62,7 +62,7 @@ fn a_path_where_nobody_serves_says_so_and_one_in_use_is_left_alone() {
     std::fs::write(&nobody, "a file").unwrap();
     assert!(VfioUserServer::start(&nobody, served.drive.functions()).is_err());
     assert_eq!(std::fs::read(&nobody).unwrap(), b"a file");
-    // The socket that a killed server leaves.
+    // A killed server leaves such a socket.
     let left = served.folder.path().join("left.sock");
     drop(std::os::unix::net::UnixListener::bind(&left).unwrap());
     let again = VfioUserServer::start(&left, served.drive.functions()).unwrap();

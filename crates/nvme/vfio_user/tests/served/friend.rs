@@ -1,4 +1,4 @@
-//! The driver of this project with a device behind vfio-user.
+//! The driver of this project, with a device behind vfio-user.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -10,11 +10,11 @@ use iolab_nvme_driver::{
 };
 use iolab_vfio_user::VfioUser;
 
-/// The longest time for one command; after it the device counts as hung.
+/// The longest time for one command, ns; after that the device counts as hung.
 const PATIENCE_NS: u64 = 60_000_000_000;
 
 pub(crate) struct Friend {
-    // Dropped first: its queues belong to the controller.
+    // Declared first, so that it is dropped before the controller.
     pair: QueuePair,
     namespace: Namespace,
     buffer: SharedBytes,

@@ -1,5 +1,5 @@
-//! Hostile ends: clients that attack the server beside a well-behaved one, and servers that attack
-//! the client.
+//! Hostile ends: clients that attack the server beside a well-behaved client, and servers that
+//! attack the client.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -40,7 +40,7 @@ impl Random {
     }
 }
 
-/// Hostile descriptors, and valid ones.
+/// Hostile and valid descriptors.
 fn descriptors() -> Vec<OwnedFd> {
     let sealed = SharedBytes::memfd("iolab-hostile", 0x10_000).unwrap();
     let event = Interrupt::new().unwrap();
@@ -57,7 +57,7 @@ fn descriptors() -> Vec<OwnedFd> {
 
 fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<Raw> {
     match random.below(6) {
-        // Commands of all kinds, with payloads of all kinds, and descriptors.
+        // Sends commands of all kinds, with payloads of all kinds, and descriptors.
         0 | 1 => {
             let raw = Raw::greeted(path);
             for id in 0..50 {
@@ -72,7 +72,7 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
             }
             None
         }
-        // Invalid messages.
+        // Sends invalid messages.
         2 => {
             let raw = Raw::connect(path);
             raw.send(&random.bytes(4000), &[]);
@@ -86,7 +86,7 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
             while raw.send(&[&header.encode()[..], &access.encode(&[])].concat(), &[]) {}
             Some(raw)
         }
-        // Unlimited mappings.
+        // Requests mappings without limit.
         4 => {
             let mut raw = Raw::greeted(path);
             let mapped = (0..2 * MOST_MAPPINGS as u64).filter(|number| {
@@ -97,7 +97,8 @@ fn attack(path: &Path, random: &mut Random, descriptors: &[OwnedFd]) -> Option<R
             assert_eq!(mapped.count(), MOST_MAPPINGS);
             None
         }
-        // Registers, and a controller whose memory is accessed by messages that are never answered.
+        // Uses registers, and a controller whose memory is accessed by messages that are never
+        // answered.
         _ => {
             let mut raw = Raw::greeted(path);
             let map = DmaMap { is_readable: true, is_writable: true, offset: 0, address: 0, bytes: 1 << 30 };
@@ -162,7 +163,7 @@ fn serve_badly(listener: &UnixListener, honest: &Path, good: usize, harm: u64) {
         Some(header)
     };
     for _ in 0..good {
-        // Descriptors are missing, as if the server had forgotten to send them.
+        // Omits the descriptors, as if the server had forgotten to send them.
         if relay(&mut client, &mut server).is_none() || relay(&mut server, &mut client).is_none() {
             return;
         }

@@ -1,5 +1,5 @@
 //! A virtual SSD behind vfio-user: with the driver of this project, with a client that uses only
-//! messages, and with either end hostile.
+//! messages, and with a hostile peer at either end.
 //!
 //! `IOLAB_HOSTILE_ROUNDS` sets the number of attacks.
 
@@ -18,7 +18,7 @@ use iolab_device_link::{RunningDrive, ServeOptions};
 use iolab_vfio_user::VfioUserServer;
 use iolab_virtual_ssd::{Config, Subsystem};
 
-/// Every operation takes less than this; otherwise it hangs.
+/// Every operation takes less than this, or it hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A served drive. The server is dropped first, then the polling threads, then the folder.

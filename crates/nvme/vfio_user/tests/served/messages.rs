@@ -1,4 +1,4 @@
-//! The protocol alone: what a client sends, and the answers.
+//! The protocol itself: messages of a client, and the answers.
 
 use std::os::fd::AsFd;
 
@@ -16,11 +16,11 @@ const CC: u64 = 0x14;
 const CSTS: u64 = 0x1c;
 const READY: u32 = 1;
 const FATAL: u32 = 2;
-/// Where the rings and a buffer of data are.
+/// The addresses of the rings and of a buffer for data.
 const SUBMISSIONS: u64 = 0x10_000;
 const COMPLETIONS: u64 = 0x20_000;
 const DATA: u64 = 0x30_000;
-/// CC with entries of 64 and 16 bytes.
+/// CC.EN, with queue entries of 64 and 16 bytes.
 const ENABLE: u32 = 6 << 16 | 4 << 20 | 1;
 
 fn errno(errno: Errno) -> u32 {
@@ -42,7 +42,7 @@ fn enable(raw: &mut Raw) {
     raw.until(CSTS, READY | FATAL, READY);
 }
 
-/// Identify Controller, into [`DATA`].
+/// Identify Controller, with its data at [`DATA`].
 fn identify() -> [u8; 64] {
     let mut entry = [0; 64];
     entry[0] = 0x06;
@@ -183,7 +183,7 @@ fn memory_whose_owner_could_take_it_away_is_reached_by_messages_too() {
 #[test]
 fn queues_that_become_read_only_or_vanish_are_fatal_for_the_controller_alone() {
     let served = Served::start();
-    // The behaviour of a BIOS: rings in low memory, which is mapped in pieces and then made
+    // A BIOS does the same: its rings are in low memory, which is mapped in pieces and then made
     // read-only.
     let memory = SharedBytes::memfd("iolab-guest", 0x40_000).unwrap();
     let (file, _) = memory.file().unwrap();

@@ -1,5 +1,5 @@
-//! A client that works by messages: it can send anything, and offers its memory to the device with
-//! or without a descriptor.
+//! A client that works by messages: it can send anything, and gives the device access to its memory
+//! with or without a descriptor.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -15,7 +15,7 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 
-/// How long a server may take for one message.
+/// The longest time for one message.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Raw {
@@ -46,7 +46,7 @@ impl Raw {
         raw
     }
 
-    /// Sends bytes; `false` if the server accepts no more.
+    /// Sends bytes; `false` if the server accepts no more of them.
     pub(crate) fn send(&self, bytes: &[u8], with: &[BorrowedFd<'_>]) -> bool {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
         let mut control = SendAncillaryBuffer::new(&mut space);

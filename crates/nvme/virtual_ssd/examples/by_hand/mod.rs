@@ -1,4 +1,4 @@
-//! A minimal host for the examples: one ring of each kind, no checks beyond the status.
+//! A minimal host for the examples: one ring of each kind, and no checks except of the status.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Asynchronous events, and the host's requests for them (Base, section 5.2).
 //!
 //! Guarantees: an event of a kind is reported once until the host reads its log page. Events that
-//! the host has not enabled are not reported. Deliberately not here: the causes of events.
+//! the host has not enabled are not reported. This module does not know the causes of events.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use super::AdminExecutor;
 use crate::command_error::CommandError;
 use crate::controller_record::Notice;
 
-/// Requests that may be outstanding, less one (AERL).
+/// The number of requests that may be outstanding, less one (AERL).
 pub(super) const REQUEST_LIMIT: u8 = 7;
 
 /// Requests and events of one controller.
@@ -22,7 +22,7 @@ pub(super) const REQUEST_LIMIT: u8 = 7;
 pub(super) struct Events {
     requests: VecDeque<u16>,
     pending: VecDeque<AsynchronousEvent>,
-    /// Reported kinds whose log page has not been read since then.
+    /// The reported kinds whose log page has not been read since they were reported.
     masked: Vec<AsynchronousEvent>,
     /// Namespaces for the log of changed namespaces.
     pub(super) changed_namespaces: std::collections::BTreeSet<u32>,
@@ -106,8 +106,8 @@ impl AdminExecutor {
         }
     }
 
-    /// Withdraws a request for events, as Abort does; the caller answers it as aborted. `false` if
-    /// there is none with this command identifier.
+    /// Withdraws a request for events, as Abort does; the caller answers it as aborted. Returns
+    /// `false` if there is none with this command identifier.
     pub fn withdraw_event_request(&mut self, cid: u16) -> bool {
         self.events.withdraw(cid)
     }

@@ -15,11 +15,11 @@ use super::{AdminCommand, AdminExecutor, AdminReply};
 use crate::command_error::{CommandError, place};
 use crate::controller_record::Notice;
 
-/// Temperatures in Identify, and the initial thresholds.
+/// Temperature limits in Identify, which are also the initial thresholds.
 pub(super) const WARNING_KELVINS: u16 = 273 + 70;
 pub(super) const CRITICAL_KELVINS: u16 = 273 + 85;
 
-/// Get Features with SEL 3: changeable, but not saveable (Base, section 5.13.1).
+/// The answer of Get Features with SEL 3: changeable, but not saveable (Base, section 5.13.1).
 const CHANGEABLE: u32 = 1 << 2;
 const NAMESPACE_SPECIFIC: u32 = 1 << 1;
 
@@ -100,7 +100,7 @@ impl Features {
         u64::from(self.plain[KEEP_ALIVE]) * 1_000_000
     }
 
-    /// Whether a temperature is beyond a threshold.
+    /// Whether a temperature is beyond one of the thresholds.
     pub(super) fn is_beyond(&self, kelvins: u16) -> bool {
         kelvins >= self.over_kelvins || kelvins <= self.under_kelvins
     }
@@ -195,7 +195,7 @@ impl AdminExecutor {
                 }
             }
             Feature::COMMAND_SET_PROFILE => {
-                // There is only one combination, the first (Base 2.0, section 5.27.1.21).
+                // There is only one combination, which is the first (Base 2.0, section 5.27.1.21).
                 if value & 0x1ff != 0 {
                     return Err(CommandError::permanent(Status::COMMAND_SETS_REJECTED).at(place::CDW11, 0));
                 }
@@ -254,7 +254,7 @@ impl AdminExecutor {
         let asked = TemperatureThreshold(command.cdw(11));
         let values =
             if is_default { (WARNING_KELVINS, 0) } else { (self.features.over_kelvins, self.features.under_kelvins) };
-        // There is only the composite sensor. Thresholds of other sensors are never reached.
+        // There is only the composite sensor, so thresholds of other sensors are never reached.
         let value = match (asked.tmpsel(), asked.thsel()) {
             (0, 0) => values.0,
             (0, 1) => values.1,

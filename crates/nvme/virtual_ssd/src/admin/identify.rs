@@ -28,7 +28,7 @@ enum Listed {
     Allocated,
 }
 
-/// How long a change of asymmetric access may take. None ever happens while a drive is served.
+/// How long a change of asymmetric access may take. No change ever happens while a drive is served.
 const ACCESS_TRANSITION_SECONDS: u8 = 10;
 
 impl AdminExecutor {
@@ -59,7 +59,7 @@ impl AdminExecutor {
         Ok(AdminReply::Now(0))
     }
 
-    /// The structure of a namespace; zeroes for an inactive one.
+    /// Finds a namespace; `None` if it is not listed, so that the structure contains zeroes.
     fn listed(&self, id: u32, listed: Listed) -> Result<Option<&Namespace>, CommandError> {
         let Some(namespace) = self.subsystem.namespace(id) else {
             return Err(CommandError::permanent(Status::INVALID_NAMESPACE).at(place::NSID, 0));
@@ -109,10 +109,10 @@ impl AdminExecutor {
         padded(&mut data.mn, "iolab virtual SSD");
         padded(&mut data.fr, env!("CARGO_PKG_VERSION"));
         data.rab = 6;
-        // Several controllers, and possibly several ports.
+        // The drive may have several controllers and several ports.
         data.cmic = 0b11 | u8::from(config.access.is_some()) << 3;
         if config.access.is_some() {
-            // All states are reported; there is one group, and namespaces never change theirs.
+            // All states are reported. There is one group, and namespaces never change their group.
             data.anacap = 0b101_1111;
             data.anatt = ACCESS_TRANSITION_SECONDS;
             data.anagrpmax = U32::new(ACCESS_GROUP);
@@ -121,7 +121,7 @@ impl AdminExecutor {
         data.mdts = if config.most_bytes == 0 { 0 } else { (config.most_bytes >> 12).trailing_zeros() as u8 };
         data.cntlid = U16::new(self.record.id());
         data.ver = U32::new(Version::V1_4.0);
-        // Namespace attribute notices; zone descriptor notices where there are zones.
+        // Namespace attribute notices; zone descriptor notices if there are zones.
         data.oaes = U32::new(1 << 8 | u32::from(config.zones.is_some()) << 27);
         data.cntrltype = 1;
         let admin = AdminCapabilities(0)
@@ -131,9 +131,9 @@ impl AdminExecutor {
         data.oacs = U16::new(admin.0);
         data.acl = ABORT_LIMIT;
         data.aerl = REQUEST_LIMIT;
-        // One firmware slot, read only.
+        // There is one read-only firmware slot.
         data.frmw = 0b11;
-        // No per-namespace health; effects log and extended data are supported.
+        // There is no health log per namespace; the effects log and extended data are supported.
         data.lpa = 0b110;
         data.elpe = ERROR_LOG_ENTRIES as u8 - 1;
         data.wctemp = U16::new(super::features::WARNING_KELVINS);
@@ -220,7 +220,7 @@ impl AdminExecutor {
 
     fn set_controller(&self, set: CommandSet) -> Result<Vec<u8>, CommandError> {
         self.check_set(set)?;
-        // No limits except MDTS, in both sets.
+        // There are no limits except MDTS, in both command sets.
         Ok(IdentifyZonedController::new_zeroed().as_bytes().to_vec())
     }
 

@@ -16,13 +16,13 @@ use iolab_nvme_spec::{ALL_NAMESPACES, AdminOpcode, FromZeros, IntoBytes, IoOpcod
 use super::{AdminCommand, AdminExecutor, AdminReply};
 use crate::command_error::{CommandError, place};
 
-/// Spare below this many percent is a critical warning.
+/// Spare below this percentage is a critical warning.
 pub(super) const SPARE_THRESHOLD: u8 = 10;
 
 /// The asymmetric access group of all namespaces.
 pub(super) const ACCESS_GROUP: u32 = 1;
 
-/// The pages, for Supported Log Pages; asymmetric access is included if it is reported.
+/// The supported pages; asymmetric access is included if it is reported.
 const PAGES: [LogPage; 7] = [
     LogPage::SUPPORTED,
     LogPage::ERROR,
@@ -74,7 +74,7 @@ impl AdminExecutor {
             }
             LogPage::ERROR => Ok(self.error_log()),
             LogPage::HEALTH => {
-                // Single namespaces have no health log (LPA bit 0).
+                // A single namespace has no health log (LPA bit 0).
                 if !matches!(command.nsid(), 0 | ALL_NAMESPACES) {
                     return Err(CommandError::field(place::NSID, 0));
                 }
@@ -123,7 +123,7 @@ impl AdminExecutor {
         let health = &self.subsystem.health;
         let totals = health.totals();
         let wide = |value: u64| U128::new(u128::from(value));
-        // Thousands of 512 bytes, rounded up.
+        // The unit is a thousand blocks of 512 bytes, rounded up.
         let units = |bytes: u64| wide(bytes.div_ceil(512_000));
         let mut data = HealthLog::new_zeroed();
         data.critical_warning = self.critical_warning().0;

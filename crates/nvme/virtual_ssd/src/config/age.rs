@@ -1,7 +1,7 @@
 //! The age of a drive before its first use, as a configuration key.
 //!
-//! Guarantees: an age that the drive's timing model does not support is refused, not ignored.
-//! Deliberately not here: the ageing itself, which is `iolab_ssd_timing::study::age`.
+//! Guarantees: an age that the drive's timing model does not support is refused, not ignored. The
+//! ageing itself is `iolab_ssd_timing::study::age`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,11 +26,10 @@ pub enum Age {
     },
 }
 
-/// With little spare the curve flattens before the first drive write ends, with much spare during
-/// the second.
+/// With little spare, the curve flattens before the first drive write ends; with much spare, it
+/// flattens during the second.
 const ENOUGH_DRIVE_WRITES: u64 = 2;
-/// Each drive write takes a fraction of a second for each GiB: a larger value is most likely a
-/// typo.
+/// Each drive write takes a fraction of a second per GiB, so a larger value is most likely a typo.
 const MOST_DRIVE_WRITES: u64 = 100;
 
 impl Age {

@@ -11,13 +11,13 @@ use crate::fault::FaultError;
 /// Why a virtual SSD cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Not a `key=value` word.
+    /// The word does not have the form `key=value`.
     #[error("`{word}` is not key=value")]
     NotKeyValue {
         /// The word.
         word: String,
     },
-    /// No such key.
+    /// There is no such key.
     #[error("there is no device parameter `{key}`{}", suggestion(.near))]
     UnknownKey {
         /// The key.
@@ -33,18 +33,18 @@ pub enum ConfigError {
         /// The accepted values.
         reason: String,
     },
-    /// An age other than fresh for a model that does not age.
+    /// An age other than fresh was given for a model that does not age.
     #[error(
         "age: the model `{model}` has no flash, so it cannot be {age}; use a model with flash, such as \
         preset=970pro, or age=fresh"
     )]
     AgeWithoutFlash {
-        /// The age asked for.
+        /// The requested age.
         age: String,
         /// The model's name.
         model: String,
     },
-    /// Random overwrites where writes must be sequential.
+    /// Random overwrites were requested, but writes must be sequential.
     #[error(
         "age: zones are written in order, so there is no steady state for random writes; use age=filled or age=fresh"
     )]
@@ -55,22 +55,22 @@ pub enum ConfigError {
     /// A fault that cannot be parsed.
     #[error("fault: {0}")]
     Fault(#[from] FaultError),
-    /// More than this machine can address.
+    /// The drive has more bytes than this machine can address.
     #[error("size: {bytes} bytes cannot be addressed: use a smaller size or fewer namespaces")]
     TooLarge {
         /// The requested bytes.
         bytes: u64,
     },
-    /// Media in a file without a file: a bug of the caller, which did not open one.
+    /// The media is a file, but none was opened. This is a bug of the caller.
     #[error("media: the data file was not opened (device:NAME is for devices that `iolab device serve` serves)")]
     Unopened,
-    /// The file beside the data that stores zones and formats.
+    /// The file that stores zones and formats cannot be used.
     #[error(
         "media: {path}: {reason}; use the parameters it was created with, or remove it (the data stays, but zones \
         become empty and formats as configured)"
     )]
     State {
-        /// Which file.
+        /// The path of that file.
         path: String,
         /// What is wrong with it.
         reason: String,
@@ -78,13 +78,13 @@ pub enum ConfigError {
     /// Another process uses the drive.
     #[error("media: {path}: another device uses this file: end it first, or use another file")]
     InUse {
-        /// Its state file.
+        /// The path of its state file.
         path: String,
     },
     /// The media could not be opened.
     #[error("media: {what}: {source}")]
     Media {
-        /// Which media.
+        /// The media concerned.
         what: String,
         /// The system's answer.
         source: io::Error,

@@ -31,16 +31,16 @@ const NAMES: [&str; 10] = ["op", "opcode", "queue", "ns", "lba", "lun", "stripe"
 /// Bytes on one unit if `lun=` is given without `stripe=`.
 const DEFAULT_STRIPE: u64 = 32 << 10;
 
-/// A text that does not describe a fault.
+/// Why a text does not describe a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
-    /// No such kind.
+    /// There is no such kind.
     #[error("there is no fault `{0}`{1}")]
     UnknownKind(String, Hint),
-    /// No such selector.
+    /// There is no such selector.
     #[error("a fault has no parameter `{0}`{1}")]
     UnknownName(String, Hint),
-    /// A value that does not fit.
+    /// The value is invalid.
     #[error("`{name}={value}`: {reason}")]
     BadValue {
         /// The selector.
@@ -50,7 +50,7 @@ pub enum FaultError {
         /// The accepted values.
         reason: &'static str,
     },
-    /// A selector that only `slow` accepts, or that `slow` requires.
+    /// A selector is given that only `slow` accepts, or one that `slow` requires is missing.
     #[error("`slow` needs `extra=TIME`, and no other fault takes it")]
     Extra,
 }

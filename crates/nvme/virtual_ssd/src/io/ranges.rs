@@ -12,9 +12,9 @@ use crate::data_window::{DataDirection, DataWindow};
 use crate::namespace::Namespace;
 use crate::zones::Placement;
 
-/// Most source ranges of Copy (MSRC).
+/// The most source ranges of Copy (MSRC).
 pub(crate) const MOST_COPY_RANGES: usize = 128;
-/// Most blocks of one source range (MSSRL) and of all (MCL).
+/// The most blocks of one source range (MSSRL) and of all (MCL).
 pub(crate) const MOST_COPY_BLOCKS: u64 = 4096;
 
 impl<D: DataWindow> Execution<'_, D> {
@@ -48,7 +48,7 @@ impl<D: DataWindow> Execution<'_, D> {
         Ok(ExecutionStep::Done { at_ns: self.now_ns, result: 0 })
     }
 
-    /// Dataset Management: deallocates. The access hints have no effect.
+    /// Executes Dataset Management: deallocates. The access hints have no effect.
     pub(super) fn manage_dataset(&mut self, namespace: &Namespace) -> Result<ExecutionStep, CommandError> {
         let count = usize::from(self.command.cdw(10) as u8) + 1;
         let mut raw = [0; DatasetRange::MAX * size_of::<DatasetRange>()];
@@ -77,8 +77,8 @@ impl<D: DataWindow> Execution<'_, D> {
         Ok(ExecutionStep::Done { at_ns, result: 0 })
     }
 
-    /// The time of one part of a command that has already begun. If the medium is full, the part
-    /// waits for it.
+    /// The completion time of one part of a command that has already begun. If the medium is full,
+    /// the part waits for it.
     pub(super) fn time(&self, namespace: &Namespace, range: Range, kind: CommandKind) -> u64 {
         match self.schedule(namespace, range, kind) {
             CompletionTime::At(at_ns) => at_ns,

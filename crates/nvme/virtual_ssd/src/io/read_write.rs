@@ -19,7 +19,7 @@ pub(super) struct ZonedWrite<'a> {
 }
 
 impl<'a> ZonedWrite<'a> {
-    /// `None` in a namespace without zones.
+    /// Checks a write; `None` if the namespace has no zones.
     #[inline]
     pub(super) fn check(
         namespace: &'a Namespace,
@@ -61,7 +61,7 @@ impl<D: DataWindow> Execution<'_, D> {
 
     #[inline]
     pub(super) fn write(&mut self, namespace: &Namespace) -> Result<ExecutionStep, CommandError> {
-        // No directives (Base, section 9): their type must be zero.
+        // Directives are not supported (Base, section 9), so their type must be zero.
         if ReadWriteDword12(self.command.cdw(12)).dtype() != 0 {
             return Err(CommandError::field(place::CDW12 + 2, 4));
         }
@@ -69,7 +69,7 @@ impl<D: DataWindow> Execution<'_, D> {
         self.write_data(namespace, range, Placement::Named)
     }
 
-    /// The common part of Write and Zone Append.
+    /// Executes the common part of Write and Zone Append.
     #[inline]
     pub(super) fn write_data(
         &mut self,

@@ -9,15 +9,15 @@ use crate::data_window::Unreachable;
 /// An access to the media or to the host's memory failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyError {
-    /// The host has not mapped its side for this access.
+    /// The host has not mapped its memory for this access.
     Host,
     /// The media has no such bytes.
     Media,
     /// The media has no space for the written data.
     Full,
-    /// The media had such bytes, but lost them.
+    /// The media had such bytes, but has lost them.
     Lost,
-    /// The media lost such bytes, which a write found out.
+    /// The media has lost such bytes, which a write found out.
     NotWritten,
 }
 
@@ -28,7 +28,7 @@ impl From<Lost> for CopyError {
 }
 
 impl CopyError {
-    /// The status of a command that met the error, with the block concerned.
+    /// The status of a command with this error on a block.
     #[cold]
     pub(crate) fn command_error(self, lba: u64) -> CommandError {
         match self {

@@ -21,7 +21,7 @@ pub trait BlockStore: fmt::Debug + Send + Sync {
     fn flush(&self) -> io::Result<()>;
 }
 
-/// Maps an error of the device to that of a read, and to that of an operation that changes blocks.
+/// Converts an error of the device to the error of a read; the next function, to that of a change.
 #[cold]
 fn of_read(_: io::Error) -> CopyError {
     CopyError::Lost

@@ -7,9 +7,9 @@
 //!
 //! Guarantees: the automatic choice uses huge pages only if all memory is allocated at once, and
 //! then only up to half of the available memory. Otherwise each first write would wait until a
-//! whole huge page is found and zeroed, which takes milliseconds in a guest whose host has to find
-//! one too. Reads of memory that was never written allocate none. Deliberately not here: the
-//! allocation of memory, which is `iolab_memory`.
+//! whole huge page is found and zeroed. This takes milliseconds in a guest whose host has to find
+//! one as well. Reads of memory that was never written allocate none. `iolab_memory` allocates the
+//! memory.
 
 use std::fmt;
 use std::io;
@@ -17,12 +17,12 @@ use std::str::FromStr;
 
 use iolab_memory::{PageSize, SharedBytes};
 
-/// Which pages memory uses, and when they are allocated.
+/// The pages that memory uses, and when they are allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryPages {
-    /// Huge pages or not.
+    /// Whether to use huge pages.
     pub huge: HugePages,
-    /// Whether all are allocated at once.
+    /// Whether all pages are allocated at once.
     pub populate: bool,
 }
 
@@ -55,7 +55,7 @@ impl MemoryPages {
     }
 }
 
-/// Memory available without swapping (proc_meminfo(5)); `None` if the kernel does not report it.
+/// Memory available without swapping (proc_meminfo(5)), bytes; 0 if the kernel does not report it.
 fn available_bytes() -> u64 {
     std::fs::read_to_string("/proc/meminfo").map_or(0, |text| available_of(&text))
 }

@@ -1,4 +1,4 @@
-//! Media in memory and in files, and truncated files.
+//! Tests of media in memory and in files, and of truncated files.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::Unreachable;
 use crate::command_error::CommandError;
 use iolab_nvme_spec::SubmissionEntry;
 
-/// A host with one buffer. The window is its first bytes, or unreachable.
+/// A host with one buffer. The window consists of its first bytes, or is unreachable.
 struct Host {
     buffer: SharedBytes,
     bytes: usize,

@@ -5,8 +5,9 @@
 //!                    └─ now and then, some ─────────▶ file (whole, or the first half of it)
 //! ```
 //!
-//! Killing the process acts like a loss of power. Of data that no completed Flush covers, the file
-//! contains only what was written back meanwhile: in any order, whole or torn, as the seed decides.
+//! Killing the process acts like a loss of power. Of the data that no completed Flush covers, the
+//! file contains only what was written back in the meantime: in any order, whole or torn, as the
+//! seed decides.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -143,7 +144,7 @@ mod tests {
         }
         cache.write_through(&file, &memory, 40 * PAGE, 2 * PAGE).unwrap();
         assert_eq!((page(40), page(41)), (PAGE, PAGE));
-        // After opening again, it has the contents of the file.
+        // After it is opened again, the memory has the contents of the file.
         let again = WriteCache::memory_of(&file, 64 * PAGE).unwrap();
         let mut bytes = [0; 1];
         again.read(PAGE, &mut bytes);

@@ -1,6 +1,7 @@
 //! A set of blocks, stored as ranges that do not touch.
 //!
-//! Guarantees: the cost of an operation grows with the ranges that it meets, not with their blocks.
+//! Guarantees: the cost of an operation depends on the number of ranges that it meets, not of their
+//! blocks.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ const EXISTS: u64 = 1;
 const PROTECTED: u64 = 2;
 
 impl Namespace {
-    /// Stores the namespace in `state` from now on. If `state` contains it already, it is restored.
+    /// Stores the namespace in `state` from now on. If `state` already contains it, it is restored.
     pub(crate) fn persisted_in(mut self, state: &Arc<StateFile>, restored: bool) -> Result<Namespace, ConfigError> {
         let place = self.id as usize - 1;
         let (cells, zone_cells) = (state.namespace(place), state.zones(place));

@@ -14,7 +14,7 @@
 //! and this one polls only the admin queue.
 //!
 //! Guarantees: CSTS.RDY is cleared only after every dispatcher has released its queues. Whatever a
-//! host writes, the worst effect is CSTS.CFS. Deliberately not here: I/O commands.
+//! host writes, the worst effect is CSTS.CFS. The controller does not handle I/O commands.
 
 mod admin_queue;
 mod life_cycle;
@@ -91,22 +91,22 @@ pub struct Controller<M> {
 /// Which I/O queues exist, for Create and Delete.
 #[derive(Debug, Default)]
 struct QueueTable {
-    /// By identifier less one: the completion queue of a submission queue.
+    /// The completion queue of each submission queue, by identifier less one.
     submissions: Vec<Option<u16>>,
-    /// By identifier less one: whether a completion queue exists.
+    /// Whether each completion queue exists, by identifier less one.
     completions: Vec<bool>,
 }
 
 impl<M: HostMemory + Clone> Controller<M> {
-    /// A controller that does everything in the polling thread.
+    /// Creates a controller that does everything in the polling thread.
     pub fn inline(subsystem: &Arc<Subsystem>, wiring: Wiring<M>) -> Result<Controller<M>, ControllerError> {
         let (mut controller, dispatchers) = Controller::with_dispatchers(subsystem, wiring, 1)?;
         controller.inline = dispatchers.into_iter().next().map(Box::new);
         Ok(controller)
     }
 
-    /// A controller whose I/O queues are distributed over `count` dispatchers, each polled by a
-    /// thread.
+    /// Creates a controller whose I/O queues are distributed over `count` dispatchers; a thread
+    /// must poll each of them.
     pub fn with_dispatchers(
         subsystem: &Arc<Subsystem>,
         wiring: Wiring<M>,
@@ -283,7 +283,7 @@ fn front_features(subsystem: &Subsystem, vectors: u16) -> FrontFeatures {
 
 impl<M> Drop for Controller<M> {
     fn drop(&mut self) {
-        // A host that disappeared without CC.SHN counts as an unsafe shutdown.
+        // If a host disappeared without CC.SHN, this counts as an unsafe shutdown.
         if matches!(self.state, State::Ready) && !self.shared.registers.is_gone() {
             self.subsystem.health.unsafe_shutdowns.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }

@@ -11,8 +11,8 @@
 //! copies by itself.
 //!
 //! Guarantees: no job is lost. A dispatcher waits for its copies before it releases its queues, so
-//! nothing is copied after a reset has been reported. Deliberately not here: the choice of the
-//! copier for a job.
+//! nothing is copied after a reset has been reported. This module does not choose the copier for a
+//! job.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -23,7 +23,7 @@ use super::data::{PcieData, Piece};
 use crate::media::{Copy, CopyError};
 use crate::subsystem::Subsystem;
 
-/// Jobs that one copier has at a time.
+/// The most jobs that one copier has at a time.
 const MOST_JOBS: usize = 256;
 
 /// A copy with everything it needs.
@@ -53,7 +53,7 @@ pub(crate) struct Port {
     spare: Vec<Vec<Piece>>,
 }
 
-/// A thread's end: poll it.
+/// A copier's end, which a thread must poll.
 #[derive(Debug)]
 pub struct Copier<M> {
     subsystem: Arc<Subsystem>,
@@ -77,8 +77,8 @@ impl Port {
         self.outstanding < MOST_JOBS
     }
 
-    /// Passes a job to the copier and replaces `pieces` with an empty vector. The caller has
-    /// checked that it fits.
+    /// Passes a job to the copier and replaces `pieces` by an empty vector. The caller has checked
+    /// that the job fits.
     pub(crate) fn send(&mut self, ticket: u32, copy: Copy, pieces: &mut Vec<Piece>) {
         let pieces = std::mem::replace(pieces, self.spare.pop().unwrap_or_default());
         if self.jobs.try_send(Job { ticket, copy, pieces }).is_ok() {

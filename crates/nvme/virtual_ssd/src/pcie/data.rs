@@ -1,10 +1,10 @@
-//! Where a command's data is in the host's memory: PRPs and SGLs are resolved into pieces.
+//! The place of a command's data in the host's memory: resolves PRPs and SGLs into pieces.
 //!
 //! Guarantees: the pieces add up to exactly the requested bytes. Every rule of the specification
 //! about offsets and descriptors is enforced with its status. The host's lists are read once.
 //! Nothing is allocated once the vector of pieces has grown to the size that the host needs.
 //!
-//! Deliberately not here: whether the pieces are mapped. The copy finds that out.
+//! The pieces may not be mapped; the copy finds that out.
 
 mod prp;
 mod sgl;
@@ -23,7 +23,7 @@ pub(crate) struct Piece {
     pub(crate) bytes: usize,
 }
 
-/// The address of a piece without memory, for a bit bucket. No mapping ends there.
+/// The address of a piece without memory, for a bit bucket. No mapping ends at this address.
 const BUCKET: u64 = u64::MAX;
 
 impl Piece {
@@ -123,7 +123,7 @@ impl<M: HostMemory> DataWindow for PcieData<M> {
 }
 
 impl<M: HostMemory> PcieData<M> {
-    /// Resolves data that crosses pages, or is described by scatter gather lists. A separate
+    /// Resolves data that crosses pages or is described by scatter gather lists. This is a separate
     /// function, so that data within a page costs little.
     #[inline(never)]
     fn locate_several(
@@ -141,7 +141,7 @@ impl<M: HostMemory> PcieData<M> {
     }
 }
 
-/// The host has not mapped the memory that its command names.
+/// The error for memory that a command names but the host has not mapped.
 #[cold]
 pub(crate) fn unreachable_data() -> CommandError {
     Unreachable.into()

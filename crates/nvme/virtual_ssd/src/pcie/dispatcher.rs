@@ -15,8 +15,7 @@
 //! has reached its maximum. A queue that becomes unreachable is fatal for the controller
 //! (CSTS.CFS), never for the process.
 //!
-//! Deliberately not here: priorities among queues (round robin is what CAP.AMS promises), and
-//! waiting.
+//! A dispatcher has no priorities among queues (CAP.AMS promises round robin), and does not wait.
 
 mod answers;
 mod coalescing;
@@ -50,7 +49,7 @@ pub(crate) use orders::Order;
 pub(crate) use shadow::ShadowAddresses;
 use shadow::ShadowDoorbells;
 
-/// Most commands fetched from one queue before the others get their turn.
+/// The most commands fetched from one queue before the others get their turn.
 const BURST: u32 = 64;
 
 /// Some queue pairs of a controller.
@@ -72,7 +71,7 @@ pub struct Dispatcher<M> {
     /// Whether a submission queue may wait for the medium.
     has_stalled: bool,
     is_armed: bool,
-    /// Whether data is copied here, which makes prefetching for the next command worthwhile.
+    /// Whether data is copied here, so that prefetching for the next command pays off.
     looks_ahead: bool,
     /// Whether commands are only executed: there are no faults, and no data is copied.
     is_plain: bool,
@@ -180,8 +179,8 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    /// Looks up every ring again after mappings have changed. A missing ring is noticed when it is
-    /// needed.
+    /// Looks up every ring again after mappings have changed. If a ring is missing, this is noticed
+    /// when it is needed.
     #[cold]
     fn look_up_again(&mut self, generation: u64) {
         self.generation = generation;
@@ -226,7 +225,7 @@ impl<M: HostMemory> Dispatcher<M> {
         batch > 0
     }
 
-    /// Free entries of a completion queue. The doorbell is read if they seem too few.
+    /// The free entries of a completion queue. The doorbell is read if there seem to be too few.
     #[inline]
     fn room(&mut self, place: usize, wanted: u32) -> u32 {
         match self.completions.get(place).and_then(Option::as_ref).map(CompletionQueue::room) {
@@ -235,7 +234,7 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    /// A separate function, because a host with large queues rings seldom.
+    /// A separate function, because hosts with large queues ring seldom.
     #[inline(never)]
     fn room_at_doorbell(&mut self, place: usize) -> u32 {
         let Some(queue) = self.completions.get_mut(place).and_then(Option::as_mut) else { return 0 };
@@ -250,7 +249,7 @@ impl<M: HostMemory> Dispatcher<M> {
         queue.room()
     }
 
-    /// Takes the command at the head of a queue; `false` if the queue must wait.
+    /// Executes the command at the head of a queue; `false` if the queue must wait.
     #[inline]
     fn step(&mut self, place: usize, now_ns: u64) -> bool {
         let Some(queue) = &mut self.submissions[place] else { return false };
@@ -310,8 +309,8 @@ impl<M: HostMemory> Dispatcher<M> {
         true
     }
 
-    /// Handles an identifier that another unanswered command of the queue has (Base, section 4.2).
-    /// The host must find out which of the two an answer means.
+    /// Handles an identifier that belongs to another unanswered command of the queue (Base, section
+    /// 4.2). The host must find out which of the two commands an answer belongs to.
     #[cold]
     fn refuse_conflict(&mut self, place: usize, command: &SubmissionEntry, now_ns: u64) -> bool {
         if let Some(queue) = &mut self.submissions[place] {

@@ -1,10 +1,10 @@
 //! A virtual SSD as a PCI device of this process, which a driver opens.
 //!
-//! Its controller works in the calling thread, whenever the driver reads a register or pauses. A
-//! run with a simulated clock is therefore exact and needs no second core. If there is no
-//! completion before the device's next event, a pause advances a simulated clock to that event.
+//! Its controller works in the calling thread whenever the driver reads a register or pauses. A run
+//! with a simulated clock is therefore exact and needs no second core. If there is no completion
+//! before the device's next event, a pause advances a simulated clock to that event.
 //!
-//! Deliberately not here: other threads; see [`crate::Threaded`].
+//! It uses no other threads; see [`crate::Threaded`].
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::pcie::controller::{Controller, ControllerError, Wiring};
 use crate::pcie::registers::{REGISTER_BYTES, Registers};
 use crate::subsystem::Subsystem;
 
-/// Vectors of the function: one for the admin queue, one for each pair.
+/// Vectors of the function: one for the admin queue, and one for each queue pair.
 pub(crate) const VECTORS: u16 = 65;
 
 /// A device for a driver in the same thread.
@@ -31,19 +31,19 @@ pub struct Embedded {
     interrupts: InterruptTable,
     clock: Clock,
     is_simulated: bool,
-    /// The last reading of the clock, and for how many more polls it is valid.
+    /// The last reading of the clock, and for how many more polls it is used.
     now_ns: u64,
     looks: u32,
-    /// For how many polls a reading is valid.
+    /// For how many polls a reading is used.
     most_looks: u32,
 }
 
-/// Polls between two readings of the clock, for a drive without timing. Keep alive timers and
+/// Polls between two readings of the clock for a drive without timing. Keep alive timers and
 /// interrupt coalescing need no more precision.
 const LOOKS: u32 = 64;
 
 impl Embedded {
-    /// A new controller of `subsystem`.
+    /// Creates a device with a new controller of `subsystem`.
     pub fn new(subsystem: &Arc<Subsystem>, clock: Clock) -> Result<Embedded, EmbeddedError> {
         let registers = SharedBytes::anonymous(REGISTER_BYTES).map_err(EmbeddedError::Memory)?;
         let table = DmaTable::new();
@@ -97,13 +97,13 @@ impl Embedded {
 /// Why an embedded device could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
-    /// No memory for registers.
+    /// Memory for the registers cannot be allocated.
     #[error("memory for registers: {0}")]
     Memory(std::io::Error),
-    /// No thread.
+    /// A thread cannot be started.
     #[error("a thread for the device: {0}")]
     Thread(std::io::Error),
-    /// The controller.
+    /// The controller cannot be created.
     #[error(transparent)]
     Controller(#[from] ControllerError),
 }

@@ -1,9 +1,9 @@
-//! A hostile host: the program for a fuzzer and for a property test.
+//! A hostile host, which a fuzzer and a property test run.
 //!
-//! A byte string drives one host with one device: it writes registers and doorbells, fills rings
-//! and lists with arbitrary entries, and maps, unmaps and write-protects pages while commands are
-//! in flight. [`run`] then checks that only memory that was mapped writable has changed. Running it
-//! also checks that the device does not panic.
+//! A byte string drives one host with one device. The host writes registers and doorbells, fills
+//! rings and lists with arbitrary entries, and maps, unmaps and write-protects pages while commands
+//! are in flight. [`run`] then checks that only memory that was mapped writable has changed.
+//! Running it also checks that the device does not panic.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,7 +23,7 @@ const BASE: u64 = 0x10_0000;
 /// Contents of the forbidden pages.
 const GUARD: u8 = 0xa5;
 
-/// The drives that the hosts use.
+/// The configurations of the drives.
 const CONFIGS: [&str; 4] = [
     "size=1M mdts=64k queues=4 queue_entries=64",
     "size=1M lba=4k namespaces=3 media=null queues=64",
@@ -57,7 +57,7 @@ struct Machine {
 }
 
 /// Runs a script, and returns how many commands it submitted. Panics if the device has broken a
-/// promise.
+/// guarantee.
 pub fn run(script: &[u8]) -> u64 {
     let mut script = Script(script);
     let config = CONFIGS[usize::from(script.byte()) % CONFIGS.len()];
@@ -125,8 +125,8 @@ impl Machine {
         let (what, place) = (script.byte(), script.byte());
         let page = usize::from(place) % PAGES;
         match what % 16 {
-            // Entries in the rings are as arbitrary as everything else, but their opcodes and
-            // addresses are often valid.
+            // Entries in the rings are as arbitrary as everything else, but often have valid
+            // opcodes and addresses.
             0..=4 => self.command(script, what, place),
             5 | 6 => self.registers.write(0x1000 + 4 * u32::from(place % 8), u32::from(script.byte() % 20)),
             7 => self.registers.write_checked(script.word() as u32 % 0x2100, script.word() as u32, 4),
@@ -178,7 +178,7 @@ impl Machine {
         let tail = self.registers.read(tail_offset) % 16;
         self.memory.store_words(ring * PAGE + tail as usize * 64, words, Ordering::Relaxed);
         self.registers.write(tail_offset, (tail + 1) % 16);
-        // The host has consumed everything that was posted.
+        // The host consumes everything that was posted.
         let head = script.byte();
         if head.is_multiple_of(2) {
             self.registers.write(tail_offset + 4, u32::from(head / 2 % 16));
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// `IOLAB_HOSTILE_COMMANDS` sets how many commands there are.
+    /// `IOLAB_HOSTILE_COMMANDS` sets the number of commands.
     #[test]
     fn many_hostile_commands_are_survived_within_bounds() {
         let wanted = std::env::var("IOLAB_HOSTILE_COMMANDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4_000);

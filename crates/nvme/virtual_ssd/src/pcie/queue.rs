@@ -5,9 +5,9 @@
 //! completion as a whole or not at all: the last word, which contains the phase tag, is stored with
 //! `Release`.
 //!
-//! Deliberately not here: doorbells, and the meaning of commands.
+//! This module knows neither doorbells nor the meaning of commands.
 
-// Imported by full path, so that `tests/interleavings` can compile this file again.
+// Each module has a `path`, so that `tests/interleavings` can compile this file again.
 #[path = "queue/completion.rs"]
 mod completion;
 #[path = "queue/submission.rs"]
@@ -48,8 +48,8 @@ impl Ring {
         self.window.as_ref()
     }
 
-    /// Reads the words of an entry. A ring may lie in several mappings. An entry lies in one,
-    /// because its size divides that of a page, or in memory that is not mapped.
+    /// Reads the words of an entry. A ring may be in several mappings. An entry is in one, because
+    /// its size divides that of a page, or in memory that is not mapped.
     #[cold]
     fn load_by_itself<M: HostMemory, const N: usize>(
         &self,
@@ -81,7 +81,7 @@ impl Ring {
         let raw = words.map(u64::to_le_bytes);
         let Some((last, before)) = raw.split_last() else { return Ok(()) };
         memory.write(address, before.as_flattened())?;
-        // The last word contains the phase tag: it is written after the others.
+        // The last word contains the phase tag, so it is written after the others.
         memory.write(address + before.len() as u64 * 8, last)
     }
 }

@@ -10,8 +10,8 @@
 //! protect read-only registers. A host that stores into the memory can overwrite read-only
 //! registers, but only the host itself reads those.
 //!
-//! Where the registers are memory, INTMC reads as zero instead of as the mask, because storing the
-//! current mask must be recognised as a write. Deliberately not here: the effect of a register.
+//! If the registers are memory, INTMC reads as zero instead of as the mask, because storing the
+//! current mask must be recognised as a write. The effects of registers are not implemented here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -49,7 +49,7 @@ pub struct Registers {
 struct State {
     mask: AtomicU32,
     gone: AtomicBool,
-    /// A doorbell that does not exist was written.
+    /// Whether a doorbell that does not exist was written.
     unknown_doorbell: AtomicBool,
 }
 
@@ -72,7 +72,7 @@ impl Registers {
         &self.memory
     }
 
-    /// Reads like a host, 4 or 8 bytes at a multiple of 4; all ones where there is no register.
+    /// Reads as a host does, 4 or 8 bytes at a multiple of 4; all ones if there is no register.
     pub fn read(&self, offset: u32) -> u32 {
         let offset = offset as usize;
         if self.is_gone() || !offset.is_multiple_of(4) || offset >= REGISTER_BYTES {
@@ -84,7 +84,7 @@ impl Registers {
         }
     }
 
-    /// Writes like a host; read-only registers are not changed.
+    /// Writes as a host does; read-only registers are not changed.
     pub fn write(&self, offset: u32, value: u32) {
         let offset = offset as usize;
         if self.is_gone() || !offset.is_multiple_of(4) || offset >= REGISTER_BYTES {
@@ -104,8 +104,8 @@ impl Registers {
         }
     }
 
-    /// Like [`Registers::write`], for messages, where a write to a doorbell without a queue can be
-    /// detected.
+    /// Does the same as [`Registers::write`] for accesses by message, for which a write to a
+    /// doorbell without a queue can be detected.
     pub fn write_checked(&self, offset: u32, value: u32, queues: u16) {
         if STRIDE.queue_of(u64::from(offset)).is_some_and(|(queue, _)| queue > u64::from(queues)) {
             self.state.unknown_doorbell.store(true, Ordering::Release);
@@ -119,8 +119,8 @@ impl Registers {
         self.state.unknown_doorbell.load(Ordering::Relaxed) && self.state.unknown_doorbell.swap(false, Ordering::AcqRel)
     }
 
-    /// Resets to the state after power-on or a controller reset. `keep` preserves the admin queue
-    /// registers, like a reset by CC.EN.
+    /// Restores the state after power-on or a controller reset. `keep` preserves the admin queue
+    /// registers, as a reset by CC.EN does.
     pub(crate) fn initialise(&self, identity: Identity, keep: bool) {
         self.memory.store_u64(CAP, identity.capabilities.0, Ordering::Relaxed);
         self.memory.store_u32(VS, identity.version, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl Registers {
         // Controller Ready With Media Timeout: the same as CAP.TO (Base 2.0, section 3.1.3.25).
         self.memory.store_u32(CRTO, u32::from(identity.capabilities.to()), Ordering::Relaxed);
         self.state.mask.store(0, Ordering::Relaxed);
-        // Hosts may ring doorbells meanwhile.
+        // Hosts may ring doorbells at the same time.
         self.memory.fill_words(DOORBELLS as usize, REGISTER_BYTES - DOORBELLS as usize, 0);
     }
 
@@ -146,12 +146,12 @@ impl Registers {
         ControllerConfiguration(self.memory.load_u32(CC, Ordering::Acquire))
     }
 
-    /// Clears CC.EN, like a subsystem reset.
+    /// Clears CC.EN, as a subsystem reset does.
     pub(crate) fn clear_configuration(&self) {
         self.memory.store_u32(CC, 0, Ordering::Release);
     }
 
-    /// Clears the host's settings, like a reset of the function.
+    /// Clears the host's settings, as a reset of the function does.
     pub(crate) fn write_power_on(&self) {
         self.memory.store_u32(AQA, 0, Ordering::Relaxed);
         self.memory.store_u64(ASQ, 0, Ordering::Relaxed);
@@ -169,7 +169,7 @@ impl Registers {
         self.memory.store_u32(CSTS, status.0, Ordering::Release);
     }
 
-    /// AQA, ASQ and ACQ.
+    /// The values of AQA, ASQ and ACQ.
     pub(crate) fn admin_queues(&self) -> (u32, u64, u64) {
         let aqa = self.memory.load_u32(AQA, Ordering::Relaxed);
         (aqa, self.memory.load_u64(ASQ, Ordering::Relaxed), self.memory.load_u64(ACQ, Ordering::Relaxed))
@@ -185,7 +185,7 @@ impl Registers {
         word
     }
 
-    /// Applies stores into INTMS and INTMC where they are memory.
+    /// Applies stores to INTMS and INTMC if these are memory.
     #[inline]
     pub(crate) fn take_masks(&self) {
         let (set, clear) =
@@ -203,7 +203,7 @@ impl Registers {
         self.state.mask.store(mask, Ordering::Release);
     }
 
-    /// Which of the first 32 vectors are masked.
+    /// The mask of the first 32 vectors.
     #[inline]
     pub(crate) fn mask(&self) -> u32 {
         self.state.mask.load(Ordering::Acquire)

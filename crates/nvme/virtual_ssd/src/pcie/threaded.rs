@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Guarantees: the threads end with the device. Idle threads spin for a while and then yield, which
-//! keeps latency low on an idle machine and wastes little time on a busy one. Deliberately not
-//! here: a simulated clock, which needs a device in the driver's thread ([`crate::Embedded`]).
+//! keeps latency low on an idle machine and wastes little time on a busy one. A simulated clock is
+//! not supported; it needs a device in the driver's thread ([`crate::Embedded`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,8 +26,7 @@ use crate::pcie::embedded::{EmbeddedError, VECTORS};
 use crate::pcie::registers::{REGISTER_BYTES, Registers};
 use crate::subsystem::Subsystem;
 
-/// Polls without work before a thread yields: where each thread has its own processor, and where
-/// not.
+/// Polls without work before a thread yields: if each thread has its own processor, and if not.
 const PATIENCE: (u32, u32) = (20_000, 20);
 
 /// The number of threads of a device, besides that of its controller.

@@ -1,4 +1,4 @@
-//! Restored state, and files that are refused.
+//! Tests of restored state, and of files that are refused.
 
 use super::*;
 
@@ -106,7 +106,7 @@ fn foreign_torn_and_other_files_are_refused() {
         }
         assert_eq!(std::fs::read(&path).unwrap(), foreign, "it is left as it is");
     }
-    // A torn cell, and a cell moved to another place.
+    // Tests a torn cell, and a cell that was moved to another place.
     let at = CELLS_AT + NAMESPACE_CELLS * 8;
     let mut torn = good.clone();
     torn[at..at + 4].fill(0);

@@ -1,7 +1,7 @@
 //! The zone actions of Zone Management Send (ZNS, section 3.4.3).
 //!
-//! Guarantees: an action on all zones is applied to all zones it applies to or, if limits forbid
-//! that, to none.
+//! Guarantees: an action on all zones is applied to all zones that it applies to or, if limits
+//! forbid that, to none.
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::zone::{ZoneSendAction, ZoneState};
@@ -10,8 +10,8 @@ use super::{EMPTY, ZoneTable, is_active, is_open};
 use crate::command_error::{CommandError, place};
 
 impl ZoneTable {
-    /// Applies `action` to the zone that starts at `lba`, or with `all` to all zones it applies to.
-    /// Returns the zones that were reset, as (first block, blocks).
+    /// Applies `action` to the zone that starts at `lba`, or with `all` to all zones that it
+    /// applies to. Returns the zones that were reset, as (first block, blocks).
     pub(crate) fn act(&mut self, action: ZoneSendAction, lba: u64, all: bool) -> Result<Vec<(u64, u64)>, CommandError> {
         let known = [
             ZoneSendAction::CLOSE,

@@ -6,8 +6,8 @@
 //!
 //! Guarantees: a cell is stored with every change, before the command that caused it is answered. A
 //! zone that was open is restored as closed, or as empty if nothing was written (ZNS, section
-//! 2.1.1.4: the behaviour of a controller after a loss of power). Deliberately not here: which
-//! zones the device itself had changed for the log page.
+//! 2.1.1.4: the behaviour of a controller after a loss of power). The list of zones that the device
+//! itself had changed is not persistent.
 
 use iolab_nvme_spec::zone::ZoneState;
 
@@ -25,8 +25,8 @@ impl ZoneTable {
         self
     }
 
-    /// Restores the zones from `cells`, and stores them there from now on; blocks have a size of
-    /// `lba_shift`.
+    /// Restores the zones from `cells`, and stores them there from now on. `lba_shift` is the size
+    /// of blocks.
     pub(crate) fn restored_from(mut self, cells: StateCells, lba_shift: u32) -> Result<ZoneTable, ConfigError> {
         self.lba_shift = lba_shift;
         let capacity = self.capacity_blocks();

@@ -1,8 +1,8 @@
 //! Zone reports: what Zone Management Receive returns (ZNS, section 3.4.2).
 //!
 //! Guarantees: a report is never longer than the host's buffer. Its contents are consistent: it is
-//! created under the lock of the zones. Deliberately not here: descriptor extensions, which these
-//! zones do not have.
+//! created under the lock of the zones. Descriptor extensions are not reported, because these zones
+//! have none.
 
 use iolab_nvme_spec::IntoBytes;
 use iolab_nvme_spec::le::U64;
@@ -19,7 +19,7 @@ const DESCRIPTOR_BYTES: usize = size_of::<ZoneDescriptor>();
 /// The parameters of a report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Report {
-    /// Zones beginning with the one that contains this block.
+    /// The zones to report begin with the one that contains this block.
     pub(crate) lba: u64,
     /// Bytes of the host's buffer.
     pub(crate) bytes: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Report {
 impl ZoneTable {
     /// Creates the report, without the zeroes after its end.
     pub(crate) fn report(&self, report: Report) -> Result<Vec<u8>, CommandError> {
-        // No extended reports: there are no extensions (ZNS, section 3.4.2.1).
+        // There are no extended reports, because there are no extensions (ZNS, section 3.4.2.1).
         if ZoneReceiveAction(report.request.zra()) != ZoneReceiveAction::REPORT {
             return Err(CommandError::field(place::CDW13, 0));
         }

@@ -1,5 +1,5 @@
-//! Zones compared with a naive reference model: it recomputes all counts, and every rule is one
-//! line.
+//! Compares zones with a naive reference model, which recomputes all counts and has one line for
+//! every rule.
 
 use super::*;
 use iolab_nvme_spec::FromBytes;

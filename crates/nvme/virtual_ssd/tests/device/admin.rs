@@ -68,8 +68,8 @@ fn identify_crosses_pages() {
     host.data.memory.read(1024 + 24, &mut first);
     assert_eq!(&first, b"iola");
     let mut sizes = [0; 1];
-    // Byte 512 of the structure is the first after the page's end less 2560 bytes: NN lies in the
-    // first part.
+    // The first 3072 bytes of the structure are in the first page. The byte that is read here is
+    // the last one of the structure.
     host.data.memory.read(65536 + 1024 - 1, &mut sizes);
     assert_eq!(sizes, [0]);
 }

@@ -5,7 +5,7 @@ use iolab_ssd_timing::Statistics;
 
 use crate::host::Host;
 
-/// The minimum number of dies, so that ageing the drive takes few commands.
+/// A configuration with the minimum number of dies, so that ageing the drive takes few commands.
 const SMALL: &str = "size=64M lba=4096 preset=970pro partitions=1 channels=2 luns_per_channel=1 media=ram";
 
 fn plug_in(age: &str) -> Host {
@@ -16,12 +16,12 @@ fn statistics(host: &Host) -> Statistics {
     host.device.subsystem().timing_statistics().unwrap()
 }
 
-/// How long random writes of single blocks take, half the drive's capacity in total.
+/// How long random writes of single blocks take; in total they write half the drive's capacity.
 fn overwrite_ns(host: &mut Host) -> u64 {
     let blocks = (64 << 20) / 4096;
     let begun_ns = host.clock.now_ns();
     for step in 0..blocks / 2 {
-        // A step that shares no factor with the number of blocks visits each block once.
+        // The step shares no factor with the number of blocks, so it visits each block once.
         let command = host.write(step * 7919 % blocks, 1);
         assert_eq!(host.io(command), Ok(0));
     }
@@ -67,7 +67,7 @@ fn reads_of_a_filled_drive_are_reads_of_flash_and_return_zeroes() {
 
 #[test]
 fn zones_of_a_filled_drive_are_full() {
-    // Not a whole number of large writes: the end of each zone must be written too.
+    // The zone is not a multiple of a large write: the end of each zone must be written, too.
     let zones = "size=8448k preset=zn540 zone=2112k lba=4096 media=ram age=filled";
     let mut host = Host::new(zones, 1);
     let zone_blocks = 2112 / 4;

@@ -1,4 +1,4 @@
-//! The same execution behind a second front, which has no bus: the effect of a command does not
+//! The same execution behind a second front, which has no bus: the effect of a command must not
 //! depend on the front.
 
 use std::sync::Arc;
@@ -141,7 +141,8 @@ fn answers_wait_for_the_time_of_the_model() {
     assert!(plain_ns > 0 && slow_ns == plain_ns + 1_000_000, "{slow_ns} {plain_ns}");
 }
 
-/// One drive behind both fronts: each host reads what the other wrote, and is notified of changes.
+/// One drive is behind both fronts: each host reads what the other wrote, and is notified of
+/// changes.
 #[test]
 fn two_fronts_have_one_drive() {
     let drive = Subsystem::new(Config::parse("size=16M").unwrap()).unwrap();
@@ -153,7 +154,7 @@ fn two_fronts_have_one_drive() {
     rig.io(transfer(IoOpcode::WRITE, 41, 1), vec![1; 512]).unwrap();
     assert_eq!(host.io(host.read(40, 2)), Ok(0));
     assert_eq!(host.bytes(1024)[511..513], [0x5a, 1]);
-    // Namespace attribute notices, then a request for events.
+    // Enables namespace attribute notices, and requests events.
     let configure = admin(AdminOpcode::SET_FEATURES).with_cdw(10, 0x0b).with_cdw(11, 1 << 8);
     rig.admin(configure, Vec::new()).unwrap();
     let request = rig.send(0, admin(AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST), Vec::new());

@@ -1,4 +1,4 @@
-//! Dispatchers and copiers polled by the test, which controls the order of their steps.
+//! Dispatchers and copiers that are polled by the test, which controls the order of their steps.
 
 use std::sync::atomic::Ordering;
 

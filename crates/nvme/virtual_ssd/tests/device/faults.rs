@@ -1,4 +1,4 @@
-//! Planned faults, one test each: what the host sees, and that the device continues.
+//! Planned faults, one test each: the effect on the host, and that the device continues.
 
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
 //! A minimal host: a test fills and reads its rings itself, with no driver between the test and the
 //! device.
 //!
-//! It checks everything: a completion must have the right phase, queue and head before a test sees
-//! it.
+//! It checks every completion: phase, queue and head must be right before a test sees it.
 #![allow(dead_code, reason = "every test of the folder uses a part of it")]
 
 use std::sync::Arc;
@@ -80,7 +79,7 @@ pub(crate) fn plug_into(subsystem: &Arc<Subsystem>) -> (Embedded, Clock) {
 }
 
 impl Host {
-    /// An enabled controller with `pairs` I/O queue pairs of 64 entries.
+    /// Creates an enabled controller with `pairs` I/O queue pairs of 64 entries.
     pub(crate) fn new(config: &str, pairs: u16) -> Host {
         Host::with(plug_in(config), pairs)
     }

@@ -56,7 +56,7 @@ fn fields_that_every_command_can_have_wrong() {
 fn prp_lists_of_every_shape_move_the_right_bytes() {
     let mut host = Host::new("size=16M", 1);
     let list = iolab_pci_device::DmaMapper::allocate(&mut host.device, 4 * 4096).unwrap();
-    // Pages in descending order, so that none are adjacent.
+    // The pages are in descending order, so that none are adjacent.
     for (blocks, offset) in [(17u32, 0u64), (24, 512), (64, 4), (1000, 0), (2048, 0), (1500, 4092)] {
         let bytes = u64::from(blocks) * 512;
         let pages = (offset + bytes).div_ceil(4096);

@@ -58,7 +58,7 @@ fn zones_come_back_as_they_were() {
     ] {
         host.io(command).unwrap_or_else(|status| panic!("{what}: {status}"));
     }
-    // Neither a flush nor a shutdown: the process is gone.
+    // There is neither a flush nor a shutdown, as if the process was killed.
     drop(host);
     let mut host = kept.host(ZONES);
     let expected = [
@@ -78,7 +78,7 @@ fn zones_come_back_as_they_were() {
     assert!(host.bytes(4096).iter().all(|byte| *byte == 0x5a), "the data, too");
     assert_eq!(host.io(host.write(0, 8)), Err(Status::ZONE_INVALID_WRITE));
     assert_eq!(host.io(append(&host, 0, 4)), Ok(12), "writing goes on at the pointer");
-    // Two zones are active: three more are allowed.
+    // Two zones are active, so three more are allowed.
     for number in 5..8 {
         assert_eq!(host.io(host.write(number * ZONE, 8)), Ok(0), "zone {number}");
     }

@@ -1,4 +1,4 @@
-//! A controller from power-on to the end: registers, queues, resets, data.
+//! A controller from power-on to its end: registers, queues, resets, data.
 
 use crate::host::{Host, Pair, create_cq, create_sq, identify, plug_in};
 use iolab_nvme_spec::registers::Register;

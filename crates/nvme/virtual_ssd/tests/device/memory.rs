@@ -1,5 +1,5 @@
-//! Memory that the host unmaps or makes read only while the device uses it: CSTS.CFS, never a
-//! crash.
+//! Memory that the host unmaps or makes read-only while the device uses it: this may cause
+//! CSTS.CFS, never a crash.
 
 use std::sync::atomic::Ordering;
 
@@ -41,7 +41,7 @@ fn a_queue_that_vanishes_is_fatal_when_it_is_needed() {
     assert_eq!(host.status(), 1);
 }
 
-/// A machine as seen by its firmware: queues in the legacy area below 1 MiB, which the chip set
+/// A machine as its firmware uses it: queues in the legacy area below 1 MiB, which the chip set
 /// maps again in pieces.
 struct Machine {
     table: DmaTable,
@@ -108,7 +108,7 @@ impl Machine {
         self.put(IO_SQ, place, transfer(IoOpcode::READ, 0, 1).with_prps(data, 0), 0x1008);
     }
 
-    /// Maps the area again in pieces. Those for which `is_read_only` is true are read only, as a
+    /// Maps the area again in pieces. Pieces for which `is_read_only` is true are read-only, as a
     /// chip set does with shadow RAM.
     fn map_again(&mut self, is_read_only: impl Fn(u64) -> bool) {
         const PIECE: usize = 0x4000;

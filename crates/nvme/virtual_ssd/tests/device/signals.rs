@@ -1,4 +1,4 @@
-//! Unsolicited signals of the device: interrupts, events, shadow doorbells.
+//! Signals that the device sends by itself: interrupts, events, shadow doorbells.
 
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{AdminOpcode, SubmissionEntry};
@@ -33,7 +33,7 @@ fn a_batch_is_one_interrupt_and_vectors_are_masked() {
 fn coalescing_waits_for_the_threshold_or_the_time() {
     let mut host = Host::new("size=16M", 1);
     let interrupt = host.device.interrupt(1).unwrap();
-    // Four completions, or 200 microseconds.
+    // An interrupt after four completions, or after 200 microseconds.
     assert_eq!(host.admin(set(0x08, 3 | 2 << 8)), Ok(0));
     let command = host.read(0, 1);
     for _ in 0..3 {
@@ -130,7 +130,7 @@ fn shadow_doorbells_replace_the_real_ones() {
     let relaxed = std::sync::atomic::Ordering::Relaxed;
     let command = host.read(0, 1);
     let event = || events.memory.load_u32(8, relaxed) as u16;
-    // Linux's check before it rings: did the tail pass the event?
+    // Linux checks this before it rings: did the tail pass the event?
     let rings = |event: u16, new: u16, old: u16| new.wrapping_sub(event).wrapping_sub(1) < new.wrapping_sub(old);
     for round in 0..200u32 {
         let old = host.pairs[0].tail;

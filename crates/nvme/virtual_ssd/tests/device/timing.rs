@@ -1,4 +1,5 @@
-//! Completions arrive at the time that the model computes; on a simulated clock to the nanosecond.
+//! Completions arrive at the time that the model computes; on a simulated clock, exactly to the
+//! nanosecond.
 
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ fn the_device_takes_exactly_as_long_as_the_model() {
 fn a_full_write_buffer_holds_the_queue_and_loses_nothing() {
     let mut host = Host::new("size=1G model=nand preset=970pro media=null", 1);
     let mut sent = Vec::new();
-    // 60 writes of 128 KiB are far more than the buffer of the drive.
+    // 60 writes of 128 KiB are far more than the buffer of the drive holds.
     for n in 0..60u64 {
         let cid = host.cid();
         let data = iolab_nvme_spec::sgl::SglDescriptor::data_block(host.data.address, 131_072);

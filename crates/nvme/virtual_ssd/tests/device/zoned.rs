@@ -1,5 +1,5 @@
-//! Zoned namespaces from the host's side (the state machine has its own test with a reference
-//! model).
+//! Zoned namespaces as seen by the host. (The state machine has its own test with a reference
+//! model.)
 
 use iolab_nvme_spec::zone::ZoneState;
 use iolab_nvme_spec::{AdminOpcode, IoOpcode, Status, SubmissionEntry};
@@ -7,7 +7,7 @@ use iolab_nvme_spec::{AdminOpcode, IoOpcode, Status, SubmissionEntry};
 use crate::host::{Host, admin, identify, transfer};
 
 const CONFIG: &str = "size=16M zone=1M zone_capacity=768k max_open=2 max_active=3";
-/// Blocks of a zone, and how many can be written.
+/// The number of blocks of a zone, and of those that can be written.
 pub(crate) const ZONE: u64 = 2048;
 const CAPACITY: u64 = 1536;
 

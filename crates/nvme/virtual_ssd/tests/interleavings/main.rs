@@ -146,15 +146,15 @@ fn commands_and_answers_are_seen_whole() {
     model(a_command_and_its_answer);
 }
 
-/// The canary of the test above.
+/// The canary of the test above: without ordering, the checker must find an error.
 #[test]
 #[should_panic = "half written"]
 fn rings_without_order_are_found_out() {
     model_without_order(a_command_and_its_answer);
 }
 
-/// A host submits with a shadow doorbell, while the device requests the doorbell, polls once more,
-/// and sleeps.
+/// A host submits a command with a shadow doorbell, while the device requests the doorbell, polls
+/// once more, and sleeps.
 fn a_command_for_a_device_that_goes_to_sleep() {
     let (values, events) = (SharedBytes::of_words(SHADOW_BYTES), SharedBytes::of_words(SHADOW_BYTES));
     let mut host = Host::new(&[(VALUES, &values), (EVENTS, &events)]);

@@ -1,5 +1,5 @@
 //! Memory shared by a host and a device, made of a model checker's atomics. The code that loads and
-//! stores words is compiled from `iolab-memory`'s own source.
+//! stores words is compiled from the source of `iolab-memory`.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{DmaFault, MappingAccess};
 #[allow(dead_code, reason = "not all of it is modelled")]
 mod words;
 
-/// A window into words of 32 bits or of 64 bits; memory has one kind.
+/// A window into words of 32 bits or of 64 bits; a memory has one kind.
 #[derive(Debug, Clone)]
 pub struct SharedBytes {
     halves: Arc<[AtomicU32]>,
@@ -33,7 +33,7 @@ impl SharedBytes {
         SharedBytes { halves: Arc::new([]), rows, start: 0, bytes }
     }
 
-    /// Like the real type; the tests of rings use it.
+    /// The same as in the real type; the tests of rings use it.
     pub(crate) fn anonymous(bytes: usize) -> io::Result<SharedBytes> {
         Ok(SharedBytes::of_rows(bytes))
     }
@@ -74,7 +74,7 @@ impl SharedBytes {
     }
 }
 
-/// One word, like the real type.
+/// One word, as in the real type.
 #[derive(Debug, Clone)]
 pub struct SharedWord(SharedBytes);
 

@@ -1,4 +1,4 @@
-//! Loom's atomics and lock, and for the canaries versions without ordering and exclusion.
+//! Loom's atomics and lock, and versions of them without ordering and exclusion for the canaries.
 //!
 //! Loom runs all threads of a model on one thread, so one flag selects the version.
 

@@ -1,4 +1,4 @@
-//! Traces of what other programs wrote, and traces for other programs.
+//! Converts the output of other programs to traces, and traces to formats of other programs.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -51,7 +51,7 @@ pub(super) fn import(arguments: &CaptureArguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// All of the files together; nothing where one of them has no size.
+/// The size of all files together, in bytes; `None` if one of them has no size.
 fn total_bytes(paths: &[std::path::PathBuf]) -> Option<u64> {
     paths.iter().map(|path| std::fs::metadata(path).ok().map(|facts| facts.len())).sum()
 }
@@ -70,7 +70,7 @@ impl Read for Counted {
     }
 }
 
-/// A file, and what it is by its first bytes.
+/// Opens a file and determines its form from its first bytes.
 fn input(path: &Path, read: &Arc<AtomicU64>) -> Result<(Form, Input), ExitFailure> {
     const HEAD_BYTES: u64 = 64;
     let file = iolab_bounded_read::open(path).map_err(|error| unreadable(path, error))?;

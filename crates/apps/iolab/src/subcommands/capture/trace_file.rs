@@ -1,4 +1,4 @@
-//! Traces that users name: opened, read, complained about.
+//! Opens and reads the traces that users name, and reports errors about them.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,9 +1,9 @@
-//! Points in time as people write them: how long ago, or a date.
+//! Points in time as people write them: a time before now, or a date.
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// ns since the Unix epoch of `2d`, `12h`, `30m` or `1w` before now, of `2026-11-21` or of
-/// `2026-11-21T09:30` in UTC.
+/// Parses `2d`, `12h`, `30m` or `1w` before now, `2026-11-21` or `2026-11-21T09:30` (UTC) to ns
+/// since the Unix epoch.
 pub(super) fn unix_ns(text: &str, now_unix_ns: u64) -> Result<u64, String> {
     const FORMS: &str = "how long ago (2d, 12h, 30m, 1w), or a date (2026-11-21, 2026-11-21T09:30)";
     let units = [('m', 60), ('h', 3600), ('d', 86_400), ('w', 7 * 86_400)];
@@ -14,7 +14,7 @@ pub(super) fn unix_ns(text: &str, now_unix_ns: u64) -> Result<u64, String> {
     date(text).map(|seconds| seconds * SECOND_NS).ok_or_else(|| FORMS.to_owned())
 }
 
-/// Seconds since the Unix epoch; `None` for what is no date after it.
+/// Seconds since the Unix epoch; `None` if the text is not a date after it.
 fn date(text: &str) -> Option<u64> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
     let parts: Vec<i64> = day.split('-').map(|part| part.parse().ok()).collect::<Option<_>>()?;

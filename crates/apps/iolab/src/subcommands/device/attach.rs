@@ -1,6 +1,6 @@
 //! `iolab device attach`: shows a device to the kernel, as a file through FUSE or as a block device
-//! through ublk, so that the kernel's own interfaces and the driver in user space can be compared
-//! on one and the same device.
+//! through ublk. This way, the kernel's interfaces and the driver in user space can be compared on
+//! the same device.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -57,13 +57,13 @@ fn device_name(given: &str) -> Result<String, ExitFailure> {
     Ok(format!("trtype=VIRT {}", pairs.join(" ")))
 }
 
-/// Whether trimmed blocks surely read as zeroes: those of the virtual SSD do; a real device may do
-/// as it likes.
+/// Whether trimmed blocks certainly read as zeroes. Those of the virtual SSD do; real devices need
+/// not.
 fn trims_to_zeroes(name: &str) -> bool {
     DeviceName::parse(name).is_ok_and(|name| !matches!(name.place, DevicePlace::Pcie(_) | DevicePlace::Fabric(_)))
 }
 
-/// A lane on the device and the slots it works on.
+/// Opens a lane on the device, with the slots that it works on.
 fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPool), String> {
     let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Memfd)
         .map_err(|error| format!("{}: {}", error.message, error.source))?;
@@ -135,6 +135,6 @@ fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<S
 }
 
 fn tell(text: &str) {
-    // A line that cannot be printed is no reason to end the export.
+    // A failure to print a line does not end the export.
     let _ = output::print(&format!("{text}\n"));
 }

@@ -9,7 +9,7 @@ use iolab_nvme_tcp::TargetAuthentication;
 
 use super::arguments::AuthenticationArguments;
 
-/// What hosts have to prove; nothing unless there is a secret.
+/// What hosts have to prove; `None` if there is no secret.
 pub(super) fn authentication(arguments: &AuthenticationArguments) -> Result<Option<TargetAuthentication>, String> {
     let AuthenticationArguments { dhchap_secret, dhchap_ctrl_secret, dhchap_hosts, dhchap_hash, dhchap_dhgroup } =
         arguments;
@@ -47,9 +47,9 @@ pub(super) fn authentication(arguments: &AuthenticationArguments) -> Result<Opti
     Ok(Some(wanted))
 }
 
-/// A secret, or the one in a file.
+/// Reads a secret from the text itself or from the file that it names.
 fn secret(option: &str, text: &str) -> Result<Secret, String> {
-    // What was meant as a secret is not shown.
+    // Something that was meant as a secret must not be shown.
     if text.starts_with("DHHC-") {
         return text.parse().map_err(|error| format!("{option}: {error}"));
     }
@@ -57,7 +57,7 @@ fn secret(option: &str, text: &str) -> Result<Secret, String> {
     inner.parse().map_err(|error| format!("{option} {text}: {error}"))
 }
 
-/// A line of a file of hosts; nothing if it is empty or a comment.
+/// Parses a line of a file of hosts; `None` if it is empty or a comment.
 fn host(line: &str) -> Result<Option<(QualifiedName, HostSecrets)>, String> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {

@@ -1,4 +1,4 @@
-//! What hosts on the network have done with a served device, as text and as JSON.
+//! Statistics of the network hosts of a served device, as text and as JSON.
 
 use std::fmt::Write;
 use std::sync::Arc;

@@ -17,19 +17,19 @@ use super::arguments::ServeArguments;
 use super::authentication::authentication;
 use crate::exit::ExitFailure;
 
-/// Begins of the names of devices that were given none: of a domain that nobody has (RFC 2606).
+/// The prefix of generated device names: of a domain that nobody owns (RFC 2606).
 const NAME_BEGINS: &str = "nqn.2026-11.invalid.iolab:";
 
-/// Where a device is served, as --listen says it.
+/// Where a device is served, as `--listen` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// By NVMe/TCP.
+    /// Over NVMe/TCP.
     Tcp(SocketAddr),
-    /// By vfio-user.
+    /// Over vfio-user.
     VfioUser(PathBuf),
 }
 
-/// Every place that --listen names.
+/// Every place that `--listen` names.
 pub(super) fn places(arguments: &ServeArguments) -> Result<Vec<Place>, ExitFailure> {
     let mistake = |what: String| ExitFailure::mistake(format!("iolab: {what}"));
     let places: Vec<Place> =
@@ -41,7 +41,7 @@ pub(super) fn places(arguments: &ServeArguments) -> Result<Vec<Place>, ExitFailu
     Ok(places)
 }
 
-/// Serves the drive by NVMe/TCP, and adds to `text` how hosts reach it.
+/// Serves the drive over NVMe/TCP, and adds to `text` how hosts reach it.
 pub(super) fn tcp(
     arguments: &ServeArguments,
     name: &str,
@@ -85,7 +85,7 @@ pub(super) fn tcp(
     Ok(targets)
 }
 
-/// Serves the drive by vfio-user, and adds to `text` how clients reach it.
+/// Serves the drive over vfio-user, and adds to `text` how clients reach it.
 pub(super) fn vfio_user(
     drive: &RunningDrive,
     places: &[Place],
@@ -102,7 +102,7 @@ pub(super) fn vfio_user(
     Ok(servers)
 }
 
-/// The place of a URL.
+/// Parses the URL of a place.
 fn place(url: &str) -> Result<Place, String> {
     let advice = "write tcp://ADDRESS:PORT, as in tcp://127.0.0.1:4420, or vfio-user:PATH, as in \
         vfio-user:/run/fast.sock";
@@ -110,7 +110,7 @@ fn place(url: &str) -> Result<Place, String> {
         if path.is_empty() || path.ends_with('/') {
             return Err(format!("--listen {url} names no socket: {advice}"));
         }
-        // A relative path without a folder would be no path to those who connect.
+        // Clients would not recognise a relative path without a folder as a path.
         let path = if path.contains('/') { path.to_owned() } else { format!("./{path}") };
         return Ok(Place::VfioUser(path.into()));
     }

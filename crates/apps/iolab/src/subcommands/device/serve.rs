@@ -1,4 +1,4 @@
-//! `iolab device serve`: brings a device to life until it is interrupted.
+//! `iolab device serve`: runs a device until it is interrupted.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
         error => ExitFailure::failed(format!("iolab: {name}: {error}")),
     })?;
     iolab_process::count_signals();
-    // Every driver has sockets and interrupts of its own.
+    // Every driver needs sockets and interrupts of its own.
     iolab_process::raise_open_files_limit();
     let (clock, _) = Clock::best();
     let mut text = format!("serving {name}: {summary}\n");
@@ -52,7 +52,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
         std::thread::sleep(Duration::from_millis(200));
     }
     let hosts = Hosts(Arc::clone(&targets)).text();
-    // What is served first, then what serves it.
+    // The front ends are dropped before the drive that they serve.
     drop((link, functions, targets));
     drop(running);
     drive.flush().map_err(|error| ExitFailure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
@@ -60,7 +60,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// The device that is meant, and what it is called.
+/// The name and the configuration of the device to serve.
 fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
     let (name, mut pairs) = match (&arguments.name, &arguments.null, arguments.target()) {
@@ -71,7 +71,7 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure
                 device_size(&target).map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
             let stem = target.rsplit('/').next().unwrap_or_default().split(' ').next().unwrap_or_default();
             let name = if target.contains("trtype") { "device" } else { stem };
-            // Drives count in pages.
+            // Drives have a whole number of pages.
             let bytes = bytes / 4096 * 4096;
             let of_device =
                 [("size", bytes.to_string()), ("lba", block.to_string()), ("media", format!("device:{target}"))];
@@ -98,14 +98,14 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure
     Ok((name, super::config(&pairs)?))
 }
 
-/// Whether what is to be served is no file: a block device, or the name of an NVMe device.
+/// Whether the target is a block device or the name of an NVMe device, not a file.
 fn is_device(target: &str) -> bool {
     use std::os::unix::fs::FileTypeExt;
     let is_block = |metadata: std::fs::Metadata| metadata.file_type().is_block_device();
     target.contains("trtype") || std::fs::metadata(target).is_ok_and(is_block)
 }
 
-/// The folder of the socket, unless the device is running already.
+/// Creates the folder of the socket, unless the device is already running.
 fn make_place(name: &str) -> Result<(), ExitFailure> {
     let socket = socket(name)?;
     if super::is_served(&socket) {
@@ -114,7 +114,7 @@ fn make_place(name: &str) -> Result<(), ExitFailure> {
     make_socket_folder(&socket).map_err(|error| ExitFailure::refused(format!("iolab: {error}")))
 }
 
-/// Starts the threads that poll it for drivers of this machine.
+/// Starts the threads that poll the drive for drivers of this machine.
 fn run(
     arguments: &ServeArguments,
     name: &str,
@@ -131,7 +131,7 @@ fn run(
     RunningDrive::start(name, drive, clock, &options).map_err(failed)
 }
 
-/// Serves it to drivers of this machine through shared memory.
+/// Serves the drive to drivers of this machine through shared memory.
 fn serve(name: &str, running: &RunningDrive, text: &mut String) -> Result<Server, ExitFailure> {
     let socket = socket(name)?;
     let server = iolab_device_link::listen(&socket, running);

@@ -1,5 +1,5 @@
-//! `iolab fs cluster-reading`: the share of live content from which reading a whole cluster is
-//! faster.
+//! `iolab fs cluster-reading`: finds the share of live content above which reading a whole cluster
+//! is faster.
 
 use std::path::PathBuf;
 

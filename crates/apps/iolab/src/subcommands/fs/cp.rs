@@ -1,4 +1,4 @@
-//! `iolab fs cp`: between this machine and an image.
+//! `iolab fs cp`: copies between this machine and an image.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -47,6 +47,6 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
             size_text(bytes)
         ))?;
     }
-    // As in cp(1), files left out mean failure.
+    // As in cp(1), skipped files mean failure.
     Ok(if left_out.is_empty() { 0 } else { FAILED })
 }

@@ -32,7 +32,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
             return;
         }
         let text = if arguments.json { dump_line_json(&line).to_string() } else { dump_line_text(&line) };
-        // After a failure, nothing more is written; the log ends soon.
+        // After a failure, nothing more is written; the log ends soon anyway.
         if written.is_ok() {
             written = writeln!(out, "{}", crate::printing::shown(&text));
         }

@@ -70,7 +70,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// `10`, `500ms`: seconds by default.
+/// Parses a duration such as `10` or `500ms`; without a unit, it is in seconds.
 fn duration(text: &str) -> Result<u64, String> {
     match iolab_units::parse_ns(text, iolab_units::NS_PER_SECOND) {
         Ok(0) => Err("some time is needed".to_owned()),

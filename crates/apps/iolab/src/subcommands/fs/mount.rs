@@ -1,7 +1,7 @@
-//! `iolab fs mount`: a server of the file system, in the background by default.
+//! `iolab fs mount`: serves the file system, in the background by default.
 //!
 //! The background process is this program again, in its own session. It reports on its standard
-//! output that the file system can be used, or why not, and the foreground process passes that on.
+//! output that the file system can be used, or why not. The foreground process passes that on.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     behind: bool,
 }
 
-/// `cores`, or a number.
+/// Parses `cores`, or a number.
 fn threads(text: &str) -> Result<u32, String> {
     match text.parse() {
         _ if text == "cores" => Ok(processors()),
@@ -60,7 +60,7 @@ fn threads(text: &str) -> Result<u32, String> {
 
 /// The line that reports that the file system can be used.
 const SERVING: &str = "serving";
-/// The prefix of earlier lines for the user.
+/// The prefix of lines for the user that come before it.
 const NOTE: &str = "note: ";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
@@ -69,7 +69,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         return start_behind(arguments, &options);
     }
     if arguments.behind {
-        // If it already leads a session, that suffices.
+        // If the process already leads a session, the failure is harmless.
         let _leads = rustix::process::setsid();
         if let Err(failure) = foreground(arguments, &options) {
             output::print(&failure.message)?;
@@ -90,7 +90,7 @@ fn options(arguments: &Arguments) -> Result<Options, ExitFailure> {
     Ok(options)
 }
 
-/// Opens the image, mounts, and serves to the end.
+/// Opens the image, mounts it, and serves it until it is unmounted.
 fn foreground(arguments: &Arguments, options: &Options) -> Result<(), ExitFailure> {
     let request = ServeRequest {
         image: &arguments.image,

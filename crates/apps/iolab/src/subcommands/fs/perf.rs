@@ -1,5 +1,5 @@
-//! `iolab fs perf`: random appends, reads and truncations until a volume is written, on images and
-//! folders in turn.
+//! `iolab fs perf`: random appends, reads and truncations until a given volume is written, on
+//! images and folders in turn.
 
 use std::path::PathBuf;
 
@@ -136,7 +136,7 @@ fn load(arguments: &Arguments) -> VolumeLoad {
     }
 }
 
-/// `8k-128k`.
+/// Parses a range such as `8k-128k`.
 fn range(text: &str) -> Result<(u64, u64), String> {
     let (from, to) = text.split_once('-').ok_or("expected FROM-TO, as in 8k-128k")?;
     let range = (super::size(from)?, super::size(to)?);

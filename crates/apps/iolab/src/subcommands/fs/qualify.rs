@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let unit = u32::try_from(arguments.unit).ok().filter(|unit| (512..=1 << 24).contains(unit));
     let unit_bytes = unit.ok_or_else(|| ExitFailure::mistake("iolab: --unit: expected 512 to 16m".to_owned()))?;
-    // Whole groups of the cases with several at once.
+    // The cases with several operations at once need whole groups.
     let options = QualifyOptions { operations: arguments.operations.next_multiple_of(4), unit_bytes };
     let found = qualify_folder(&arguments.folder, &options)?;
     output::print(&match arguments.json {

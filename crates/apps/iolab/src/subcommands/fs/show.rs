@@ -47,7 +47,7 @@ pub(crate) fn cat(arguments: &CatArguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// False when the pipe is closed.
+/// Writes bytes to standard output; false when the pipe is closed.
 fn pass_on(bytes: &[u8]) -> Result<bool, iolab_activity::Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

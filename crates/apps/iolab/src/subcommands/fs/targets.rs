@@ -1,4 +1,4 @@
-//! What benchmarks of file systems run on, as their command lines say it.
+//! The arguments that say what file system benchmarks run on.
 
 use iolab_fs_commands::LogfsSetting;
 use iolab_logfs::Policy;

@@ -1,7 +1,7 @@
 //! `iolab fs umount`: unmounts, and waits until the server has closed the image.
 //!
-//! umount(2) returns before a FUSE server has written everything; opening the image at that time
-//! would be too early.
+//! umount(2) returns before a FUSE server has written everything, so opening the image right after
+//! it would be too early.
 
 use std::path::{Path, PathBuf};
 
@@ -39,8 +39,8 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-/// Reports what is awaited, and how to end it. A mount that other mount namespaces have copied
-/// stays until all of them release it.
+/// Reports what the command is waiting for, and how to end it. A mount that other mount namespaces
+/// have copied stays until all of them release it.
 fn tell_why_it_waits(folder: &Path, image: &Path) {
     let shown = folder.display();
     let held = held_elsewhere(image, "logfs");

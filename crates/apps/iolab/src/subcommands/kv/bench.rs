@@ -37,9 +37,9 @@ pub(crate) fn main(words: &BenchWords) -> Result<u8, ExitFailure> {
     }
 }
 
-/// An error of a session as an exit code: refusals and the user's mistakes differ from failures.
-/// Cases that only the user can decide, such as a damaged store or a full disk, count as refusals:
-/// nothing is changed.
+/// Converts an error of a session to an exit code: refusals and mistakes of the user differ from
+/// failures. Cases that only the user can decide, such as a damaged store or a full disk, count as
+/// refusals; nothing is changed.
 fn failure(error: TellError) -> ExitFailure {
     match error {
         TellError::Refused(message) => ExitFailure::refused(format!("iolab kv bench: refused: {message}")),
@@ -109,7 +109,7 @@ struct Names {
     folder: String,
 }
 
-/// Each finding once, with the benchmarks it is about.
+/// Prints each finding once, with the benchmarks that it is about.
 fn tell_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Result<(), ExitFailure> {
     for finding in iolab_kv_bench::all_findings(results, memory_bytes) {
         let text = format!("{} {} {}", finding.evidence, finding.consequence, finding.advice);
@@ -157,7 +157,7 @@ fn save(outputs: &mut Outputs, recording: &Recording, record: &str, page: &str) 
     Ok(())
 }
 
-/// Runs the installed program with the flags that it knows, and reads what it prints.
+/// Runs the installed db_bench with the flags that it knows, and reads what it prints.
 fn via_db_bench(settings: &Settings) -> Result<u8, ExitFailure> {
     let Some(folder) = &settings.db else {
         return Err(ExitFailure::mistake("iolab kv bench: --via=db_bench needs --db=FOLDER"));

@@ -142,7 +142,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
     let mut told = |round: &Round| {
         if arguments.verbose {
             let Round { number, acknowledged, synced, lost } = round;
-            // The pipe is closed: the check continues for its exit code.
+            // If the pipe is closed, the check continues for its exit code.
             let _unread = output::print(&format!(
                 "round {number}: {} acknowledged, {synced} of them synced; {lost} unsynced ones lost\n",
                 counted(*acknowledged, "operation")
@@ -179,7 +179,7 @@ fn be_the_load(arguments: &Arguments, kind: &dyn StoreKind, round: u64, first: u
     let store = arguments.open(kind, round, Existing::Required).map_err(|error| failure(&error))?;
     let hasty = Hasty::new(&*store);
     let access: &dyn Access = if arguments.canary { &hasty } else { &*store };
-    // Bypasses the buffer of standard output, so that reported lines have left this process.
+    // Bypasses the buffer of standard output, so that acknowledged lines have left this process.
     let pipe = std::io::stdout().as_fd().try_clone_to_owned().context("standard output")?;
     load(access, &arguments.shape(), round, first, &mut File::from(pipe)).map_err(|error| failure(&error))?;
     Ok(0)

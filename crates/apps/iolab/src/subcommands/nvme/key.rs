@@ -9,7 +9,7 @@ use iolab_nvme_authentication::{HashFunction, Secret};
 
 use crate::exit::ExitFailure;
 
-/// Makes a secret. Returns what is printed: the secret, unless it goes to a file.
+/// Makes a secret. Returns the text to print: the secret, unless it goes to a file.
 pub(super) fn make(
     hmac: u8,
     key_length: Option<usize>,
@@ -41,7 +41,7 @@ pub(super) fn make(
 
 fn random(length: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
-    // Up to 256 bytes come whole (getrandom(2)).
+    // Requests up to 256 bytes are never cut short (getrandom(2)).
     let drawn = rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty())?;
     if drawn < length { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(bytes) }
 }

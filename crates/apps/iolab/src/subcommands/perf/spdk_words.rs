@@ -1,5 +1,5 @@
-//! Words of SPDK's perf that iolab does not need, or does not have: read so that command lines
-//! written for that tool run or say why not, instead of being called unknown.
+//! Options of SPDK's perf that iolab does not need or does not have. They are parsed so that
+//! command lines written for that tool run, or are refused with a reason instead of as unknown.
 
 /// Each is hidden in `--help`.
 #[derive(Debug, clap::Args)]
@@ -87,12 +87,11 @@ pub(crate) struct SpdkWords {
     tos: Option<String>,
 }
 
-/// Buffers begin at pages.
+/// Buffers are aligned to pages.
 const PAGE_BYTES: u64 = 4096;
 
 impl SpdkWords {
-    /// Why the command cannot be run as it stands: the first word that would change what is
-    /// measured.
+    /// Why the command cannot be run: the first option that would change what is measured.
     pub(crate) fn refusal(&self) -> Option<String> {
         let alignment = self.buffer_alignment.filter(|bytes| *bytes > PAGE_BYTES || !bytes.is_power_of_two());
         let reasons = [
@@ -120,7 +119,7 @@ impl SpdkWords {
         reasons.into_iter().find(|(given, _)| *given).map(|(_, reason)| reason.to_owned())
     }
 
-    /// Words that are read and change nothing, each with why.
+    /// The given options that have no effect, each with the reason.
     pub(crate) fn without_effect(&self) -> Vec<&'static str> {
         let memory = self.hugemem_size.is_some() || self.mem_single_seg || self.no_huge || self.iova_mode.is_some();
         let reasons = [

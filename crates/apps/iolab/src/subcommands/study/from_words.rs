@@ -13,20 +13,20 @@ use crate::exit::ExitFailure;
 use crate::pipeline;
 use crate::run_options::{Asked, StudyWords, refuse_beside_a_study};
 
-/// Runs the study that a command line describes, or goes on with it.
+/// Runs the study that a command line describes, or continues it.
 pub(crate) fn run(asked: &Asked) -> Result<u8, ExitFailure> {
     let (study, job, path) = read(asked)?;
     let permissions =
         Permissions { allow_destroy: asked.run.allow_destroy.clone(), keep_secrets: asked.run.keep_secrets };
     let runner =
         StudyRunner { pipeline: pipeline::pipeline(), permissions: &permissions, is_listed: !asked.run.no_database };
-    // What is wrong with the study is said before a folder is made.
+    // Mistakes in the study are reported before a folder is made.
     runner.announcement(&study, &job)?;
     let folder = Folder::begin(&path, &study, &job)?;
     super::go_on(&runner, &folder, &study)
 }
 
-/// Says what it would run.
+/// Prints what the study would run.
 pub(crate) fn plan(asked: &Asked) -> Result<u8, ExitFailure> {
     let (study, job, _) = read(asked)?;
     super::announce(&study, &job)
@@ -85,14 +85,14 @@ fn begin(stem: &str, words: &StudyWords) -> Result<Study, ExitFailure> {
         words.vary.iter().map(|vary| vary.text.split_once('=').map_or("", |parts| parts.0)).collect();
     let title = if varied.is_empty() { stem.to_owned() } else { format!("{stem}: {}", varied.join(", ")) };
     let mut study = Study { title, figures: Figure::usual(), trims_warm_up, ladder, ..Study::default() };
-    // Compared configurations are repeated until differences show; a single one has nothing to be
-    // compared with.
+    // Compared configurations are repeated until their differences are decided; a single
+    // configuration has nothing to be compared with.
     let blocks = words.blocks.as_deref().or_else(|| (!words.vary.is_empty()).then_some("auto"));
     study.set_blocks(blocks).map_err(|error| mistake("--repeat", &error))?;
     Ok(study)
 }
 
-/// The text of the one job, and what it is called.
+/// The text of the job, and its name.
 fn job(line: &CommandLine) -> Result<(String, String), ExitFailure> {
     let own = line.job_text().map_err(|error| ExitFailure::mistake(format!("iolab: {error}")))?;
     match line.files.as_slice() {
@@ -107,7 +107,7 @@ fn job(line: &CommandLine) -> Result<(String, String), ExitFailure> {
                 .map_err(|_| ExitFailure::mistake(format!("iolab: {file}: not a job file (not UTF-8)")))?;
             let stem = Path::new(file).file_stem().map_or("job".to_owned(), |stem| stem.to_string_lossy().into_owned());
             let stem = if file == "-" { "job".to_owned() } else { stem };
-            // Options before a job file are those of all its jobs.
+            // Options before a job file apply to all its jobs.
             Ok((own + &text, stem))
         }
         _ => Err(ExitFailure::mistake("iolab: a study takes one job file; for several, write a collection of studies")),

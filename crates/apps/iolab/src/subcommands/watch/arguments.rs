@@ -1,7 +1,7 @@
-//! The options of `iolab watch`: the letters of iostat(1), and iolab's own in full words.
+//! The options of `iolab watch`: the letters of iostat(1), and long names for iolab's own.
 //!
-//! `-h` is iostat's, so that help is `--help` only. iostat's `-f` and `+f` (counters in a folder)
-//! are not taken: `-f` is the full screen.
+//! `-h` is iostat's, so help is only `--help`. iostat's `-f` and `+f` (counters in a folder) are
+//! not supported: `-f` selects the full screen.
 
 use std::path::PathBuf;
 
@@ -124,8 +124,8 @@ fn parse_decimals(text: &str) -> Result<usize, String> {
 const GROUP: &str = "group";
 const ONLY_GROUPS: &str = "only_groups";
 
-/// What stands on the command line of groups, in its order: each time the name, and what follows up
-/// to the next option.
+/// The groups of the command line, in order: for each one its name and the words up to the next
+/// option.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GroupArguments {
     pub(super) given: Vec<Vec<String>>,

@@ -1,4 +1,4 @@
-//! `iolab watch --record`: a recording of a program that iolab did not write.
+//! `iolab watch --record`: records a program that iolab did not write.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::printing::StandardError;
 use crate::{outputs, pipeline};
 
-/// The job whose plan is made into that of the program; nothing of it is run.
+/// A job whose plan is modified to describe the program; the job itself is not run.
 const JOB: [&str; 4] = ["--name=program", "--rw=rw", "--size=4k", "--group_reporting=1"];
 
 pub(super) fn record(path: &Path, arguments: &ProgramArguments, mut wanted: Wanted) -> Result<u8, ExitFailure> {
@@ -57,7 +57,7 @@ pub(super) fn record(path: &Path, arguments: &ProgramArguments, mut wanted: Want
     }
 }
 
-/// The command or the process; takes a number behind `-p` for the process.
+/// The command or the process to watch; a number after `-p` is taken as a process.
 fn watched(arguments: &ProgramArguments, wanted: &mut Wanted) -> Result<Watched, ExitFailure> {
     let number = wanted.partitions.as_deref().and_then(|word| word.parse::<i32>().ok());
     if number.is_some() {

@@ -20,7 +20,7 @@ impl Dice {
         (self.roll() % bound as u64) as usize
     }
 
-    /// True once in so many times.
+    /// True once in `many` times.
     fn once_in(&mut self, many: usize) -> bool {
         self.below(many) == 0
     }
@@ -30,14 +30,14 @@ impl Dice {
     }
 }
 
-/// What is run.
+/// What to run.
 #[derive(Debug, Default)]
 pub(crate) struct Invocation {
     pub(crate) as_fio: bool,
     pub(crate) words: Vec<String>,
     /// Names in the tree that may be changed.
     pub(crate) named: Vec<String>,
-    /// Whether `--allow-destroy` or `--force` names them: then nothing need be said.
+    /// Whether `--allow-destroy` or `--force` names them; then no warning is needed.
     pub(crate) allowed: bool,
 }
 
@@ -109,8 +109,8 @@ const SETTINGS: [&str; 24] = [
 ];
 
 impl Invocation {
-    /// An invocation written out; `fio` as its first word says the mode. `NAME!` stands for a name
-    /// that may be changed.
+    /// Parses an invocation that was written out; if its first word is `fio`, it runs in fio mode.
+    /// `NAME!` stands for a name that may be changed.
     pub(crate) fn of_words(words: &[String]) -> Invocation {
         let mut invocation = Invocation { as_fio: words[0] == "fio", ..Invocation::default() };
         for word in words.iter().skip(usize::from(words[0] == "fio")) {
@@ -133,7 +133,7 @@ impl Invocation {
         }
     }
 
-    /// Whether it names a way out of the folder itself: what is made there is what it asked for.
+    /// Whether it names a path that leads out of the folder; then it may create files there.
     pub(crate) fn names_a_way_out(&self) -> bool {
         let leads_out = |word: &String| {
             let options = ["--directory=", "--filename=", "--mem="];
@@ -198,13 +198,13 @@ fn naming(dice: &mut Dice, it: &mut Invocation, pattern: &str) {
         2 => it.add(format!("--opendir={}", dice.one(&[".", "deep", "way", "hollow"]))),
         3 | 4 => {
             let mut names: Vec<String> = (0..1 + dice.below(2)).map(|_| any_name(dice)).collect();
-            // Whoever reads a pipe waits for somebody who writes.
+            // A reader of a pipe waits for a writer.
             names.retain(|name| name != "pipe");
             if names.is_empty() {
                 return;
             }
             it.add(format!("--filename={}", names.join(":")));
-            // fio's manners: what a job that writes names exactly is overwritten.
+            // As in fio, a job that writes overwrites the file that it names exactly.
             if it.as_fio && pattern.contains(['w', 't']) {
                 it.named.extend(names);
             }

@@ -1,5 +1,5 @@
-//! The folder of a user: files of all kinds, with names that look like a job's, links, pipes,
-//! images.
+//! The folder of a user: files of all kinds, some with names like those of a job's files, links,
+//! pipes, images.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Names of regular files in the tree, with what is in them.
+/// Names of regular files in the tree, with their content.
 pub(crate) const FILES: [(&str, &str); 17] = [
     ("precious.txt", "years of work"),
     ("libcrypto.so.1.1", "\u{7f}ELF of somebody"),
@@ -30,11 +30,11 @@ pub(crate) const FILES: [(&str, &str); 17] = [
     ("script.sh", "#!/bin/sh\n"),
 ];
 
-/// Other things: how they are made is in [`Tree::new`].
+/// Other entries; [`Tree::new`] makes them.
 pub(crate) const OTHERS: [&str; 9] =
     ["empty.txt", "empty.0.0", "soft.0.0", "hard.0.0", "dangling.0.0", "way", "hollow", "pipe", "xfs.img"];
 
-/// What one thing in the tree is.
+/// The state of one entry of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Thing {
     mode: u32,
@@ -63,7 +63,7 @@ impl fmt::Debug for Content {
     }
 }
 
-/// The tree, and what it was like.
+/// The tree, and its original state.
 pub(crate) struct Tree {
     folder: TempDir,
     before: BTreeMap<PathBuf, Thing>,
@@ -88,8 +88,8 @@ impl Tree {
         symlink("../outside", tree.path("way")).unwrap();
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, tree.path("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        // An image with a file system in it, as its first bytes say, and room to be taken for a
-        // disk.
+        // An image that contains a file system, as its first bytes say, and is large enough to look
+        // like a disk.
         let mut image = vec![0_u8; 1 << 20];
         image[..4].copy_from_slice(b"XFSB");
         fs::write(tree.path("xfs.img"), image).unwrap();
@@ -102,12 +102,12 @@ impl Tree {
         self.folder.path().join("user").join(name)
     }
 
-    /// A path beside it, for what the programs keep of themselves.
+    /// A path beside the user's folder, for files of the tests themselves.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// What is not as it was; what is `named` does not count.
+    /// What has changed, except `named`.
     ///
     /// `outside`: whether something new beside the folder counts, too.
     pub(crate) fn differences(&self, named: &[String], outside: bool) -> Vec<String> {
@@ -119,14 +119,14 @@ impl Tree {
             Some(found) => Some(format!("{}: {thing:?} became {found:?}", path.display())),
             None => Some(format!("{}: gone: {thing:?}", path.display())),
         });
-        // Nothing is made where the user keeps something else.
+        // Nothing may be created where the user keeps something else.
         let strange = now.keys().filter(|path| outside && path.starts_with("outside"));
         let strange = strange.filter(|path| !self.before.contains_key(*path));
         let strange = strange.map(|path| format!("{}: new", path.display()));
         gone.chain(strange).collect()
     }
 
-    /// Which of `named` are not as they were.
+    /// Which of `named` have changed.
     pub(crate) fn changed(&self, named: &[String]) -> Vec<PathBuf> {
         let now = self.look();
         let inodes = self.inodes(named);
@@ -134,8 +134,8 @@ impl Tree {
         of_named.filter(|(path, thing)| now.get(*path) != Some(thing)).map(|(path, _)| path.clone()).collect()
     }
 
-    /// Everything as it was, if any of `named` was changed; what runs have made is taken away in
-    /// any case.
+    /// Restores the original state if any of `named` has changed; otherwise removes what the runs
+    /// have made.
     pub(crate) fn restore(&mut self, named: &[String]) {
         if !self.changed(named).is_empty() {
             *self = Tree::new();
@@ -148,7 +148,7 @@ impl Tree {
         }
     }
 
-    /// The inodes behind names, links followed: another name for them is the same file.
+    /// The inodes of names; links are followed, and another name for an inode is the same file.
     fn inodes(&self, named: &[String]) -> Vec<u64> {
         let known = |name: &String| {
             let at = Path::new("user").join(name);
@@ -188,7 +188,7 @@ fn thing(path: &Path, metadata: &Metadata) -> Thing {
     } else {
         Content::None
     };
-    // A folder has links of the folders in it.
+    // The link count of a folder depends on the folders in it.
     let links = if metadata.is_dir() { 0 } else { metadata.nlink() };
     Thing { mode: metadata.mode(), inode: metadata.ino(), links, content }
 }

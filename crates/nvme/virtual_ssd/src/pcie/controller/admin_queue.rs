@@ -1,7 +1,8 @@
-//! The admin queue: fetches commands, and answers them now or when a dispatcher has done its part.
+//! The admin queue: fetches commands, and answers them at once or when a dispatcher has done its
+//! part.
 //!
 //! Guarantees: commands are fetched only if there is room for their answers. Requests for events
-//! take no room until there is an event. Deliberately not here: the execution of the commands.
+//! take no room until there is an event. This module does not execute the commands.
 
 use std::sync::atomic::Ordering;
 
@@ -27,7 +28,7 @@ pub(super) struct AdminQueue {
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     token: u32,
-    /// Reports that are still outstanding.
+    /// The number of outstanding reports.
     remaining: usize,
     /// Whether one of them reported success.
     any_done: bool,

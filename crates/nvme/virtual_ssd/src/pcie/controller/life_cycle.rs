@@ -17,12 +17,12 @@ pub(super) enum State {
     Disabled,
     Ready,
     ShutDown,
-    /// Dispatchers have not released their queues yet.
+    /// Dispatchers have not yet released their queues.
     Stopping {
         token: u32,
         remaining: usize,
     },
-    /// It could not be enabled, or a queue became unreachable.
+    /// The controller could not be enabled, or a queue became unreachable.
     Failed,
 }
 
@@ -32,7 +32,7 @@ impl<M: HostMemory> Controller<M> {
     pub(super) fn configure(&mut self, new: ControllerConfiguration) {
         let old = std::mem::replace(&mut self.configuration, new);
         if matches!(self.state, State::Stopping { .. }) {
-            // The value of CC is applied when the controller has stopped.
+            // The value of CC is applied after the controller has stopped.
             return;
         }
         if old.en() && !new.en() {
@@ -96,7 +96,7 @@ impl<M: HostMemory> Controller<M> {
         Some(AdminQueue::new(&mut self.data.memory, submissions, completions, doorbell))
     }
 
-    /// A controller reset: deletes all queues.
+    /// Resets the controller: deletes all queues.
     pub(super) fn stop(&mut self) {
         self.admin = None;
         let token = self.next_token();
@@ -104,7 +104,7 @@ impl<M: HostMemory> Controller<M> {
         self.orders.iter().for_each(|orders| orders.send(Order::Stop { token }));
     }
 
-    /// Handles that one dispatcher has stopped.
+    /// Records that one dispatcher has stopped.
     fn stopped_one(&mut self, done: u32) {
         let State::Stopping { token, remaining } = &mut self.state else { return };
         if *token != done {
@@ -129,13 +129,13 @@ impl<M: HostMemory> Controller<M> {
         let nssro = registers.status().nssro();
         registers.set_status(ControllerStatus(0).with_nssro(nssro));
         self.state = State::Disabled;
-        // The host may have enabled the controller again meanwhile.
+        // The host may have enabled the controller again in the meantime.
         if self.configuration.en() {
             self.start();
         }
     }
 
-    /// Makes all acknowledged data durable. The queues stay until a reset.
+    /// Makes all acknowledged data durable. The queues remain until a reset.
     fn shut_down(&mut self) {
         let registers = &self.shared.registers;
         registers.set_status(registers.status().with_shst(ShutdownStatus::OCCURRING.0));
@@ -178,8 +178,8 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// Handles a write to NSSR here or at another controller: everything stops, and CC becomes zero
-    /// (Base, section 7.3.1).
+    /// Handles a write to NSSR of this controller or another one: everything stops, and CC becomes
+    /// zero (Base, section 7.3.1).
     fn subsystem_reset(&mut self) {
         let registers = &self.shared.registers;
         if registers.is_gone() {
@@ -193,8 +193,8 @@ impl<M: HostMemory> Controller<M> {
         }
     }
 
-    /// A function-level reset: restores the state after power-on, including the admin queue
-    /// registers (PCI Express, section 6.6.2).
+    /// Resets the function: restores the state after power-on, including the admin queue registers
+    /// (PCI Express, section 6.6.2).
     pub fn reset_function(&mut self) {
         self.shared.registers.write_power_on();
         self.configuration = ControllerConfiguration(0);
@@ -213,7 +213,7 @@ impl<M: HostMemory> Controller<M> {
         self.executor.keep_alive_deadline_ns().filter(|_| self.state == State::Ready)
     }
 
-    /// Fails if the host has been silent for too long.
+    /// Marks the controller as failed if the host has been silent for too long.
     pub(super) fn check_keep_alive(&mut self) {
         if self.keep_alive_deadline_ns().is_some_and(|deadline_ns| self.executor.now_ns() >= deadline_ns) {
             self.shared.fail();

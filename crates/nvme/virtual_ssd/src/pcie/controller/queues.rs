@@ -18,7 +18,7 @@ use crate::pcie::queue::{CompletionSpec, SubmissionSpec};
 /// How an admin command was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// It is done, with this dword 0.
+    /// It is done; this is dword 0 of the answer.
     Now(u32),
     /// It waits for an event.
     Later,
@@ -68,8 +68,8 @@ impl<M: HostMemory> Controller<M> {
         })
     }
 
-    /// The answer to a command after its dispatchers have reported; `any_done` if one of them found
-    /// the target.
+    /// The answer to a command after its dispatchers have reported; `any_done` says whether one of
+    /// them found the target.
     pub(super) fn finish_admin(&mut self, command: &SubmissionEntry, any_done: bool) -> Result<u32, CommandError> {
         match AdminOpcode(command.opc()) {
             // Bit 0 says that nothing was aborted (Base, section 5.1).
@@ -88,7 +88,7 @@ impl<M: HostMemory> Controller<M> {
     fn abort(&mut self, command: &SubmissionEntry) -> Result<Reply, CommandError> {
         let meant = AbortDword10(command.cdw(10));
         if meant.sqid() == 0 {
-            // Among admin commands, only requests for events can still be outstanding.
+            // Among admin commands, only requests for events can be outstanding.
             let found = self.executor.withdraw_event_request(meant.cid());
             if found {
                 self.post_admin(meant.cid(), Status::ABORT_REQUESTED);
@@ -179,7 +179,7 @@ impl<M: HostMemory> Controller<M> {
         if has_sizes { Ok(()) } else { Err(CommandError::permanent(Status::INVALID_QUEUE_SIZE)) }
     }
 
-    /// A queue that is not mapped at all is refused now; later this would be fatal.
+    /// Refuses a queue that is not mapped at all, because it would be fatal later.
     fn check_mapped(
         &mut self,
         command: &SubmissionEntry,
@@ -218,7 +218,7 @@ impl<M: HostMemory> Controller<M> {
         Ok(Reply::AfterOrders { token, dispatchers: 1 })
     }
 
-    /// A dispatcher could not create a queue.
+    /// Forgets a queue that a dispatcher could not create.
     fn forget_queue(&mut self, command: &SubmissionEntry) {
         let number = usize::from(QueueDword10(command.cdw(10)).qid()).wrapping_sub(1);
         let is_submission = AdminOpcode(command.opc()) == AdminOpcode::CREATE_IO_SQ;

@@ -10,7 +10,7 @@ use super::super::registers::Registers;
 use crate::controller_record::ControllerRecord;
 use crate::mailbox::Mailbox;
 
-/// The report that a dispatcher has executed an order.
+/// A dispatcher's report that it has executed an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Report {
     /// The token of the order.
@@ -19,7 +19,7 @@ pub(crate) struct Report {
     pub(crate) done: bool,
 }
 
-/// One per controller.
+/// The shared state of one controller.
 #[derive(Debug)]
 pub(crate) struct ControllerShared {
     pub(crate) record: Arc<ControllerRecord>,
@@ -59,7 +59,7 @@ impl ControllerShared {
         self.is_fatal.store(true, Ordering::Release);
     }
 
-    /// After a reset.
+    /// Clears the failure after a reset.
     pub(crate) fn recover(&self) {
         self.is_fatal.store(false, Ordering::Release);
     }
@@ -71,7 +71,7 @@ impl ControllerShared {
         self.registers.remove();
     }
 
-    /// Signals a vector unless it is masked.
+    /// Signals a vector, unless it is masked.
     pub(crate) fn interrupt(&self, vector: u16) {
         if vector >= 32 || self.registers.mask() >> vector & 1 == 0 {
             self.interrupts.signal(vector);

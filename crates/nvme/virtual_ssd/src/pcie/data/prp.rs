@@ -6,7 +6,7 @@
 //! PRP2 ──▶ [entry|entry|...|next] ──▶ [entry|...]
 //! ```
 //!
-//! Adjacent pages become one piece. Deliberately not here: metadata, which no format has.
+//! Adjacent pages become one piece. Metadata is not supported, because no format has it.
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::prp::PRP_ENTRY_BYTES;
@@ -74,7 +74,7 @@ impl List {
         pieces: &mut Vec<Piece>,
     ) -> Result<(), CommandError> {
         let page_bytes = 1usize << self.page_shift;
-        // The first list may start within a page, later ones may not.
+        // The first list may start within a page, but later ones may not.
         if !self.next.is_multiple_of(PRP_ENTRY_BYTES) {
             return Err(bad_offset(place::PRP2));
         }
@@ -82,7 +82,8 @@ impl List {
         while left > 0 {
             let in_page = (page_bytes - (self.next as usize & (page_bytes - 1))) / 8;
             let wanted = left.div_ceil(page_bytes);
-            // The last entry of a page points to the next one if the page's entries do not suffice.
+            // The last entry of a page points to the next page if the entries of this one do not
+            // suffice.
             let leads_on = wanted > in_page;
             let usable = if leads_on { in_page - 1 } else { wanted };
             let count = usable.min(BATCH);
@@ -159,8 +160,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Lists of any length, starting at any offset in their first page, resolve to the pages
-        /// that they name.
+        /// Lists of any length, with any offset in their first page, resolve to the pages that they
+        /// name.
         #[test]
         fn lists_cross_pages(pages in 2usize..2000, start in 0usize..512, gap in 1u64..3, offset in 0usize..1024) {
             let mut table = DmaTable::new();

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Guarantees: a list longer than the data is read only as far as the data goes; a shorter one is
-//! refused; chains end. Deliberately not here: keyed and transport blocks, which memory-based hosts
-//! do not have.
+//! refused; chains end. Keyed and transport blocks are not supported, because memory-based hosts do
+//! not have them.
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::sgl::{SGL_DESCRIPTOR_BYTES, SglDescriptor, SglSubtype, SglType};
@@ -68,7 +68,7 @@ impl List<'_> {
         match descriptor.kind() {
             SglType::DATA_BLOCK => self.push(descriptor.address(), descriptor.length())?,
             SglType::BIT_BUCKET => {
-                // For data to the controller a bucket counts as empty (Base, section 4.4.1).
+                // For data to the controller, a bit bucket counts as empty (Base, section 4.4.1).
                 if self.direction == DataDirection::ToHost {
                     self.push(BUCKET, descriptor.length())?;
                 }
@@ -122,7 +122,7 @@ impl List<'_> {
             }
             done += batch;
         }
-        // A segment that is not the last one must point to another.
+        // A segment that is not the last one must point to another one.
         if is_last_segment { Ok(None) } else { Err(refuse(Status::INVALID_SGL_SEGMENT)) }
     }
 

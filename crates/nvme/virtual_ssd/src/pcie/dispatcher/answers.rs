@@ -1,4 +1,4 @@
-//! Posting completions: at once, when they are due, or changed by a fault.
+//! Posts completions: at once, when they are due, or changed by a fault.
 
 use iolab_nvme_spec::CompletionEntry;
 use iolab_pci_device::HostMemory;

@@ -1,5 +1,5 @@
-//! When completions are signalled: at once for a batch, or later if the host requested fewer
-//! interrupts (Base, sections 5.21.1.8 and 5.21.1.9, 7.5).
+//! Decides when completions are signalled: at once for a batch, or later if the host requested
+//! fewer interrupts (Base, sections 5.21.1.8 and 5.21.1.9, 7.5).
 //!
 //! Guarantees: one interrupt per batch and vector; with coalescing, after the threshold or the
 //! time, whichever comes first. The admin queue is never coalesced and not handled here.

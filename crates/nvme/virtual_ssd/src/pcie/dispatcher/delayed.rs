@@ -1,8 +1,9 @@
 //! Completions of executed commands, kept until they are due.
 //!
-//! Guarantees: the earliest comes first, and among those with the same time the one added first.
-//! Adding and taking cost the logarithm of their number, and allocate nothing once the queue has
-//! grown. Commands that are never completed have the latest time, and can still be aborted.
+//! Guarantees: the earliest comes first; among those with the same time, the one added first. The
+//! cost of adding and taking grows with the logarithm of their number, and nothing is allocated
+//! once the queue has grown. Commands that are never completed have the latest time, and can still
+//! be aborted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,14 +14,14 @@ use crate::fault::FaultKind;
 /// A completion that is not due, or whose data is still being copied.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DelayedCompletion {
-    /// Place of its submission queue.
+    /// The index of its submission queue.
     pub(super) queue: u32,
     pub(super) cid: u16,
     pub(super) answer: Answer,
     pub(super) fault: Option<FaultKind>,
-    /// A copier copies its data.
+    /// Whether a copier is copying its data.
     pub(super) is_copying: bool,
-    /// It became due while its data was being copied.
+    /// Whether it became due while its data was being copied.
     pub(super) is_due: bool,
 }
 
@@ -31,10 +32,10 @@ impl DelayedCompletion {
     }
 }
 
-/// Bits of a key for the place of a command; the bits between them and the time count arrivals.
+/// Bits of a key for the index of a command; the bits between them and the time count arrivals.
 const PLACE_BITS: u32 = 24;
 
-/// A key: time in the upper bits, then the order of arrival. One comparison of one number orders
+/// Makes a key: the time in the upper bits, then the order of arrival. Comparing two numbers orders
 /// them.
 #[inline]
 fn key(at_ns: u64, arrival: u64, place: u32) -> u128 {
@@ -99,12 +100,12 @@ impl DelayQueue {
             if let Some(delayed) = &mut self.slots[slot]
                 && delayed.is_copying
             {
-                // Its place is freed when the copy is done.
+                // The place is freed when the copy is done.
                 delayed.is_due = true;
                 continue;
             }
             self.free.push(slot as u32);
-            // Empty where the command was aborted.
+            // The place is empty if the command was aborted.
             if let Some(delayed) = self.slots[slot].take() {
                 return Some(delayed);
             }
@@ -117,7 +118,8 @@ impl DelayQueue {
         self.slots.get(ticket as usize).copied().flatten()
     }
 
-    /// Puts back a completion whose copy is done; `true` if it was due and is removed instead.
+    /// Puts back a completion whose copy is done; `true` if it is already due and is therefore
+    /// removed.
     pub(super) fn put_back(&mut self, ticket: u32, delayed: DelayedCompletion) -> bool {
         let slot = &mut self.slots[ticket as usize];
         *slot = (!delayed.is_due).then_some(delayed);
@@ -127,7 +129,8 @@ impl DelayQueue {
         delayed.is_due
     }
 
-    /// Takes the first matching completion out of turn; its place is freed at its original time.
+    /// Takes the first matching completion before its turn; its place is freed at its original
+    /// time.
     pub(super) fn take_if(&mut self, is_meant: impl Fn(&DelayedCompletion) -> bool) -> Option<DelayedCompletion> {
         let slot = self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(&is_meant))?;
         slot.take()

@@ -43,7 +43,7 @@ pub(crate) enum Order {
         token: u32,
     },
     Coalesce(Coalescing),
-    /// Size of the host's memory pages, as a shift.
+    /// The size of the host's memory pages, as a shift.
     Start {
         page_shift: u32,
     },
@@ -108,7 +108,7 @@ impl<M: HostMemory> Dispatcher<M> {
         true
     }
 
-    /// A new queue starts at entry zero, whatever the register contained.
+    /// Clears a doorbell: a new queue starts at entry zero, whatever the register contained.
     fn clear_doorbell(&self, offset: usize) {
         if !self.shared.registers.is_gone() {
             self.shared.registers.memory().store_u32(offset, 0, std::sync::atomic::Ordering::Release);
@@ -121,7 +121,7 @@ impl<M: HostMemory> Dispatcher<M> {
         found.map(Option::take).is_some()
     }
 
-    /// Fetched commands of the queue are answered as aborted (Base, section 5.6).
+    /// Deletes a queue. Its fetched commands are answered as aborted (Base, section 5.6).
     fn delete_submissions(&mut self, id: u16, now_ns: u64) -> bool {
         let Some(place) = self.submission_place(id) else { return false };
         self.finish_copies(now_ns);
@@ -162,8 +162,8 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 }
 
-/// Puts a queue into a free place. Other queues keep their places, which commands in flight refer
-/// to.
+/// Puts a queue into a free place. Other queues keep their places, because commands in flight refer
+/// to them.
 fn put<T>(queues: &mut Vec<Option<T>>, queue: T) {
     match queues.iter_mut().find(|place| place.is_none()) {
         Some(place) => *place = Some(queue),

@@ -6,8 +6,8 @@
 //! EventIdx the same layout                           written here: "ring when you pass this"
 //! ```
 //!
-//! A host rings when its tail passes EventIdx: one before the tail means never, the tail itself
-//! means next time.
+//! A host rings when its tail passes EventIdx. One before the tail therefore means never, and the
+//! tail itself means the next time.
 
 use iolab_nvme_spec::registers::DoorbellStride;
 use iolab_pci_device::{HostMemory, MappingAccess, SharedBytes};
@@ -16,7 +16,7 @@ use crate::sync::{Ordering, fence};
 
 const STRIDE: DoorbellStride = DoorbellStride(0);
 
-/// Where the buffers are, as set by the host.
+/// The addresses of the buffers, as set by the host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShadowAddresses {
     pub(crate) doorbells: u64,
@@ -65,7 +65,7 @@ impl ShadowDoorbells {
         self.doorbells.load_u32(STRIDE.shadow_completion_head(queue) as usize, Ordering::Acquire)
     }
 
-    /// Requests the doorbell of a submission queue for the next time, or stops requesting it.
+    /// Requests the doorbell of a submission queue for the next new tail, or stops requesting it.
     pub(super) fn set_event(&self, queue: u16, tail: u32, is_wanted: bool) {
         // Hosts compare modulo 65536, whatever the size of the queue.
         let event = if is_wanted { tail as u16 } else { (tail as u16).wrapping_sub(1) };

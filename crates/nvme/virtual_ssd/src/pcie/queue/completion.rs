@@ -1,4 +1,4 @@
-//! A completion queue, from the side of its producer.
+//! A completion queue, as seen by its producer.
 //!
 //! Guarantees: an entry that the host has not consumed is never overwritten. Room is reserved when
 //! a command is fetched, so that there is an entry for it when it completes.
@@ -93,13 +93,13 @@ impl CompletionQueue {
         self.room = self.room.saturating_sub(1);
     }
 
-    /// Releases a reserved entry: the command will not complete, or completes now.
+    /// Releases a reserved entry, because the command will not complete, or completes now.
     #[inline]
     pub(crate) fn release(&mut self) {
         self.room += 1;
     }
 
-    /// Records that a posted completion has not been signalled to the host, which wants interrupts.
+    /// Records that a posted completion has not been signalled to a host that uses interrupts.
     #[inline]
     pub(crate) fn note_unsignalled(&mut self, now_ns: u64) {
         if self.unsignalled == 0 {

@@ -1,4 +1,4 @@
-//! A submission queue, from the side of its consumer.
+//! A submission queue, as seen by its consumer.
 
 use std::sync::atomic::Ordering;
 
@@ -33,8 +33,8 @@ pub(crate) struct SubmissionQueue {
     pub(crate) completion_index: usize,
     /// The register that the host writes its tail to.
     doorbell: SharedWord,
-    /// A bit for each identifier of a command that was taken and is not answered yet; allocated
-    /// with the first one.
+    /// One bit for each identifier of a command that was taken and has not been answered yet;
+    /// allocated with the first one.
     outstanding: Option<Box<[u64; 1 << 10]>>,
 }
 
