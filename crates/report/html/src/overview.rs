@@ -46,18 +46,20 @@ impl Standing {
 struct Overview<'a> {
     outcome: &'a Outcome<'a>,
     figure: usize,
-    best: usize,
+    judged: &'a iolab_study::Standing,
     /// Smallest and largest median.
     range: (f64, f64),
 }
 
-/// The table of `figure`, with its `best` configuration marked; `None` for a single configuration.
-pub(crate) fn table(outcome: &Outcome<'_>, figure: usize, best: usize) -> Markup {
+/// The table of a figure, with its best configuration marked, or the best under each condition;
+/// nothing for a single configuration.
+pub(crate) fn table(outcome: &Outcome<'_>, judged: &iolab_study::Standing) -> Markup {
+    let figure = judged.figure;
     let medians = (0..outcome.design.configurations.len()).filter_map(|one| outcome.row(figure, one)?.median);
     let range = medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| {
         (low.min(median.estimate), high.max(median.estimate))
     });
-    let overview = Overview { outcome, figure, best, range };
+    let overview = Overview { outcome, figure, judged, range };
     let axes = outcome.varied_axes();
     match axes.as_slice() {
         [] => html! {},
@@ -195,10 +197,11 @@ impl Overview<'_> {
     }
 
     fn standing(&self, configuration: usize) -> Standing {
-        if configuration == self.best {
+        let Some(best) = self.judged.best_for(configuration) else { return Standing::Beaten };
+        if configuration == best {
             return Standing::Best;
         }
-        match self.outcome.analysis.contrast(self.figure, configuration, self.best).map(|one| one.comparison.verdict) {
+        match self.outcome.analysis.contrast(self.figure, configuration, best).map(|one| one.comparison.verdict) {
             Some(Verdict::Equivalent) => Standing::Equivalent,
             Some(Verdict::Undecided { .. }) => Standing::Open,
             _ => Standing::Beaten,

@@ -24,9 +24,9 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
         p.answer { strong { (name(&answer.sentence)) } }
         div.first-look {
             @if let Some(standing) = analysis.standings.iter().find(|one| one.figure == outcome.study.primary_figure())
-                && let Some(best) = standing.best {
-                div.scroll { (overview::table(outcome, standing.figure, best)) }
-                div { (overview::best(outcome, best))
+                && (standing.best.is_some() || !standing.conditions.is_empty()) {
+                div.scroll { (overview::table(outcome, standing)) }
+                div { @if let Some(best) = standing.best { (overview::best(outcome, best)) }
                     @if !answer.findings.is_empty() { ul.found { @for finding in &answer.findings { li { (name(finding)) } } } } }
             } @else if !answer.findings.is_empty() { ul { @for finding in &answer.findings { li { (name(finding)) } } } }
         }

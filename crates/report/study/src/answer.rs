@@ -1,6 +1,8 @@
 //! The answer of a study: one sentence with figures, then the other results. Terminal and page use
 //! the same text.
 
+mod by_condition;
+
 use iolab_recording::Severity;
 use iolab_statistics::{DecisionRules, Verdict};
 
@@ -54,9 +56,14 @@ impl Study {
 impl Design {
     /// What distinguishes a configuration, with the names of the axes: `bs=64k, iodepth=32`.
     pub fn label(&self, configuration: usize) -> String {
+        self.label_on(configuration, |_| true)
+    }
+
+    /// The same on the axes with these numbers.
+    fn label_on(&self, configuration: usize, is_named: impl Fn(usize) -> bool) -> String {
         let points = &self.configurations[configuration].points;
         let varies = |axis: &usize| self.configurations.iter().any(|other| other.points[*axis] != points[*axis]);
-        let axes = (0..self.axes.len()).filter(varies);
+        let axes = (0..self.axes.len()).filter(varies).filter(|axis| is_named(*axis));
         let names: Vec<String> = axes.map(|axis| format!("{}={}", self.axes[axis], points[axis])).collect();
         if names.is_empty() { "the job".to_owned() } else { names.join(", ") }
     }
@@ -75,6 +82,9 @@ impl Results<'_> {
     /// The result of one figure.
     fn sentence(&self, standing: &Standing) -> String {
         let figure = &self.analysis.figures[standing.figure];
+        if !standing.conditions.is_empty() {
+            return self.by_condition(standing);
+        }
         let Some(best) = standing.best else { return "no trial has a value".to_owned() };
         let name = self.design.label(best);
         let value = self.value(standing.figure, best);
@@ -158,14 +168,12 @@ impl Results<'_> {
         }
     }
 
-    /// The effect of each axis, and interactions; nothing for a single axis, which the sentence
-    /// already covers.
+    /// The effect of each axis with a choice, unless there is only one, which the sentence already
+    /// covers; and interactions.
     fn axes(&self, standing: &Standing) -> Vec<String> {
-        if standing.axes.len() < 2 {
-            return Vec::new();
-        }
         let figure = &self.analysis.figures[standing.figure];
-        let axes = standing.axes.iter().enumerate();
+        let chosen: Vec<&AxisEffect> = standing.axes.iter().filter(|axis| !axis.points.is_empty()).collect();
+        let axes = chosen.iter().enumerate().filter(|_| chosen.len() > 1);
         let mut told: Vec<String> = axes.filter_map(|(place, axis)| self.axis(figure, place, axis)).collect();
         told.extend(standing.interactions.iter().map(|one| self.interaction(one)));
         told

@@ -12,6 +12,10 @@ pub struct Axis {
     pub name: String,
     /// Its points, in the order of the file.
     pub points: Vec<Point>,
+    /// Whether its points are conditions (a load, a number of threads) rather than choices: the
+    /// answer compares the points of the other axes under each condition, and never two conditions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub given: bool,
 }
 
 /// One value of an axis: a name, and the options that it sets.

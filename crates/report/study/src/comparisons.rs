@@ -11,6 +11,7 @@ use iolab_statistics::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::Condition;
 use crate::rows::FigureValues;
 use crate::statements::{About, Grid};
 use crate::{Design, Figure, Study};
@@ -74,8 +75,11 @@ pub struct Standing {
     pub figure: usize,
     /// The configuration that others are compared with.
     pub baseline: usize,
-    /// The best configuration; `None` without values.
+    /// The best configuration; `None` without values, and where axes are given.
     pub best: Option<usize>,
+    /// Where axes are given: the result under each condition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
     /// The typical deviation of a trial, as a share; `None` when it cannot be determined.
     pub noise: Option<f64>,
     /// The distance of the limits, in standard errors.
@@ -152,10 +156,10 @@ impl<'a> Families<'a> {
         if self.grid.points.len() > MOST_KEPT {
             let mut kept = self.grid.planned();
             kept.sort_unstable();
-            let best = standing.best;
             contrasts.retain(|one| {
                 let pair = [(one.baseline, one.candidate), (one.candidate, one.baseline)];
-                pair.iter().any(|pair| kept.binary_search(pair).is_ok() || Some(pair.0) == best)
+                let is_best = |number: usize| standing.best_for(number) == Some(number);
+                pair.iter().any(|pair| kept.binary_search(pair).is_ok() || is_best(pair.0))
             });
         }
         (contrasts, standing)
@@ -227,10 +231,13 @@ impl Judged<'_> {
             About::Interaction { axes, of, at } => self.interaction(*axes, *of, *at, weights, stated.as_ref()?),
             _ => None,
         });
+        let conditions = self.conditions();
+        let all: Vec<usize> = (0..self.rows.len()).collect();
         Standing {
             figure: number,
             baseline: self.grid.baseline(),
-            best: self.best(),
+            best: if conditions.is_empty() { self.best(&all) } else { None },
+            conditions,
             noise: (self.family.freedom() > 0).then(|| self.said.spread.exp_m1()),
             critical: self.family.critical(self.rules.confidence),
             axes: self.axes(both().map(|((about, weights), stated)| (*about, weights, stated))),
@@ -239,10 +246,24 @@ impl Judged<'_> {
         }
     }
 
-    /// The configuration with the best effect, among those that have values.
-    fn best(&self) -> Option<usize> {
+    fn conditions(&self) -> Vec<Condition> {
+        let given = self.grid.given_axes();
+        let of = |configurations: Vec<usize>| {
+            let points = &self.grid.design.configurations[configurations[0]].points;
+            Condition {
+                points: given.iter().map(|axis| (*axis, points[*axis].clone())).collect(),
+                baseline: self.grid.baseline_of(configurations[0]),
+                best: self.best(&configurations),
+                configurations,
+            }
+        };
+        self.grid.conditions().into_iter().map(of).collect()
+    }
+
+    /// The configuration with the best effect, among those of these that have values.
+    fn best(&self, among: &[usize]) -> Option<usize> {
         use iolab_statistics::Better;
-        let known = (0..self.rows.len()).filter(|number| self.rows[*number].median.is_some());
+        let known = among.iter().copied().filter(|number| self.rows[*number].median.is_some());
         let effect = |number: &usize| match self.figure.better() {
             Better::Higher => self.said.effects[*number],
             Better::Lower => -self.said.effects[*number],

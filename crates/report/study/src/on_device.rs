@@ -1,6 +1,6 @@
 //! The form of a study in which all configurations use one device.
 
-use crate::{ServedDevice, Study, StudyError};
+use crate::{Axis, ServedDevice, Study, StudyError};
 
 impl Study {
     /// Converts the study to its form on a device.
@@ -16,7 +16,7 @@ impl Study {
             let Some(own) = self.axes.iter_mut().find(|own| own.name == axis.name) else {
                 return Err(StudyError::meaning(format!("device: the study has no axis '{}'", axis.name)));
             };
-            *own = axis;
+            *own = Axis { given: own.given || axis.given, ..axis };
             own.points.iter_mut().for_each(|point| device.fill_in(&mut point.settings));
         }
         self.settings.retain(|setting| form.settings.iter().all(|own| own.option != setting.option));

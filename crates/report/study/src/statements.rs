@@ -31,6 +31,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) names: Vec<Vec<&'a str>>,
     /// By configuration, then varied axis.
     pub(crate) points: Vec<Vec<usize>>,
+    /// Whether the points of each varied axis are conditions.
+    given: Vec<bool>,
 }
 
 impl<'a> Grid<'a> {
@@ -61,14 +63,53 @@ impl<'a> Grid<'a> {
         };
         let points = design.configurations.iter();
         let points = points.map(|made| axes.iter().enumerate().map(|one| place(one, &made.points)).collect()).collect();
-        Grid { design, axes, names, points }
+        let is_given = |axis: &usize| study.axes.get(*axis).is_some_and(|axis| axis.given);
+        let mut given: Vec<bool> = axes.iter().map(is_given).collect();
+        // Without a choice there would be nothing to compare.
+        if given.iter().all(|given| *given) {
+            given.fill(false);
+        }
+        Grid { design, axes, names, points, given }
     }
 
     /// The configuration that others are compared with: the one with the most axes at their
     /// baselines.
     pub(crate) fn baseline(&self) -> usize {
-        let at_rest = |points: &Vec<usize>| points.iter().filter(|point| **point != 0).count();
-        (0..self.points.len()).min_by_key(|number| at_rest(&self.points[*number])).unwrap_or(0)
+        self.at_rest(|_| true)
+    }
+
+    /// The configuration that this one is compared with: the baseline under the same condition.
+    pub(crate) fn baseline_of(&self, configuration: usize) -> usize {
+        self.at_rest(|other| self.is_same_condition(configuration, other))
+    }
+
+    fn at_rest(&self, is_wanted: impl Fn(usize) -> bool) -> usize {
+        let moved = |points: &Vec<usize>| points.iter().filter(|point| **point != 0).count();
+        let wanted = (0..self.points.len()).filter(|number| is_wanted(*number));
+        wanted.min_by_key(|number| moved(&self.points[*number])).unwrap_or(0)
+    }
+
+    fn is_same_condition(&self, one: usize, other: usize) -> bool {
+        let both = self.points[one].iter().zip(&self.points[other]).zip(&self.given);
+        both.filter(|(_, given)| **given).all(|((one, other), _)| one == other)
+    }
+
+    /// The configurations under each condition, in the order of the design; nothing if no axis is
+    /// given.
+    pub(crate) fn conditions(&self) -> Vec<Vec<usize>> {
+        let mut conditions: Vec<Vec<usize>> = Vec::new();
+        for number in (0..self.points.len()).filter(|_| self.given.contains(&true)) {
+            match conditions.iter_mut().find(|condition| self.is_same_condition(condition[0], number)) {
+                Some(condition) => condition.push(number),
+                None => conditions.push(vec![number]),
+            }
+        }
+        conditions
+    }
+
+    /// Numbers of the axes of the design whose points are conditions.
+    pub(crate) fn given_axes(&self) -> Vec<usize> {
+        self.axes.iter().zip(&self.given).filter(|(_, given)| **given).map(|(axis, _)| *axis).collect()
     }
 
     fn find(&self, points: &[usize]) -> Option<usize> {
@@ -87,9 +128,10 @@ impl<'a> Grid<'a> {
     pub(crate) fn planned(&self) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
         for candidate in 0..self.points.len() {
-            let twins = (0..self.axes.len()).filter_map(|axis| self.moved(candidate, &[(axis, 0)]));
-            pairs
-                .extend(twins.chain([self.baseline()]).filter(|twin| *twin != candidate).map(|twin| (twin, candidate)));
+            let chosen = (0..self.axes.len()).filter(|axis| !self.given[*axis]);
+            let twins = chosen.filter_map(|axis| self.moved(candidate, &[(axis, 0)]));
+            let twins = twins.chain([self.baseline_of(candidate)]).filter(|twin| *twin != candidate);
+            pairs.extend(twins.map(|twin| (twin, candidate)));
         }
         pairs.sort_unstable();
         pairs.dedup();
@@ -99,15 +141,24 @@ impl<'a> Grid<'a> {
     pub(crate) fn statements(&self) -> Vec<(About, Weights)> {
         let count = self.points.len();
         let pairs: Vec<(usize, usize)> = match count <= MOST_PAIRED {
-            true => (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))).collect(),
+            true => {
+                let all = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
+                all.filter(|(one, other)| self.is_same_condition(*one, *other)).collect()
+            }
             false => self.planned(),
         };
         let pair = |(one, other)| (About::Pair(one, other), vec![(other, 1.0), (one, -1.0)]);
         let mut all: Vec<(About, Weights)> = pairs.into_iter().map(pair).collect();
         if self.axes.len() > 1 {
-            all.extend((0..self.axes.len()).flat_map(|axis| self.of_axis(axis)));
-            for first in 0..self.axes.len() {
-                all.extend((first + 1..self.axes.len()).flat_map(|second| self.of_two(first, second)));
+            let axes = || 0..self.axes.len();
+            all.extend(axes().filter(|axis| !self.given[*axis]).flat_map(|axis| self.of_axis(axis)));
+            for (first, second) in axes().flat_map(|first| (first + 1..self.axes.len()).map(move |one| (first, one))) {
+                match [self.given[first], self.given[second]] {
+                    [true, true] => {}
+                    // What a choice does, under two conditions.
+                    [true, false] => all.extend(self.of_two(second, first)),
+                    _ => all.extend(self.of_two(first, second)),
+                }
             }
         }
         all

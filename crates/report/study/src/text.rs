@@ -262,7 +262,8 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRu
             let median = analysis.row(number, configuration).and_then(|row| row.median);
             median.map(|median| shown(&analysis.figures[number], median.estimate))
         };
-        let contrast = |number: usize| analysis.contrast(number, standing.baseline, configuration);
+        let baseline = standing.baseline_of(configuration);
+        let contrast = |number: usize| analysis.contrast(number, baseline, configuration);
         let mut line = made.points.clone();
         let known = analysis.row(primary, configuration).map_or(0, |row| row.values.iter().flatten().count());
         line.extend([known.to_string(), value(primary).unwrap_or_else(|| "-".to_owned())]);
@@ -274,7 +275,7 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRu
                     let limits = if is_known { format!("[{low}, {high}]") } else { "-".to_owned() };
                     [estimate, limits, word(&analysis.figures[primary], one.comparison.verdict).to_owned()]
                 }
-                None if configuration == standing.baseline => ["baseline", "", ""].map(str::to_owned),
+                None if configuration == baseline => ["baseline", "", ""].map(str::to_owned),
                 None => ["-", "", ""].map(str::to_owned),
             });
         }
@@ -293,8 +294,10 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRu
         );
     }
     if is_compared {
+        let baseline =
+            if standing.conditions.is_empty() { "the baseline" } else { "the baseline under the same condition" };
         text += &format!(
-            "  medians of the trials; changes, verdicts and signs compare with the baseline: + better, - worse, = \
+            "  medians of the trials; changes, verdicts and signs compare with {baseline}: + better, - worse, = \
             equivalent (within {:.0} %), ? undecided\n",
             rules.zone * 100.0
         );
@@ -320,10 +323,18 @@ fn shown_rows(analysis: &Analysis, standing: &Standing) -> Vec<usize> {
         ranked.sort_by(|one, other| rank(one.1).total_cmp(&rank(other.1)));
         ranked.truncate(MOST_ROWS - 1);
     }
-    let mut rows: Vec<usize> = ranked.into_iter().map(|one| one.0).chain([standing.baseline]).collect();
+    let mut rows: Vec<usize> = ranked.into_iter().map(|one| one.0).chain(baselines(standing)).collect();
     rows.sort_unstable();
     rows.dedup();
     rows
+}
+
+/// Everything that others are compared with.
+fn baselines(standing: &Standing) -> Vec<usize> {
+    match standing.conditions.as_slice() {
+        [] => vec![standing.baseline],
+        conditions => conditions.iter().map(|condition| condition.baseline).collect(),
+    }
 }
 
 fn sign(verdict: Verdict) -> char {

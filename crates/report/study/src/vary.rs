@@ -29,7 +29,7 @@ pub fn axis_of_words(words: &str) -> Result<Axis, StudyError> {
             points.push(Point { name: value, settings: vec![setting], about: String::new() });
         }
     }
-    Ok(Axis { name: option.to_owned(), points })
+    Ok(Axis { name: option.to_owned(), points, given: false })
 }
 
 /// Splits at commas without a backslash.

@@ -19,6 +19,8 @@ pub(super) struct AxisTable {
     values: Option<Values>,
     #[serde(default)]
     point: Vec<PointTable>,
+    #[serde(default)]
+    given: bool,
 }
 
 #[derive(Deserialize)]
@@ -66,7 +68,7 @@ pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
         None if options.is_empty() => return Err(StudyError::meaning("an axis with points needs a name")),
         None => options.join("/"),
     };
-    let axis = Axis { name, points };
+    let axis = Axis { name, points, given: table.given };
     let is_twice = |(place, point): (usize, &Point)| axis.points[..place].iter().any(|other| other.name == point.name);
     match axis.points.iter().enumerate().find(|entry| is_twice(*entry)) {
         Some((_, point)) => {

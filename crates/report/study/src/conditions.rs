@@ -1,0 +1,36 @@
+//! Conditions: the combinations of the points of given axes, such as a load or a number of threads.
+//!
+//! Nobody chooses them, so configurations are compared under the same condition only.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Standing;
+
+/// The result of one figure under one condition: the points of the given axes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// Numbers of the given axes, and their points here.
+    pub points: Vec<(usize, String)>,
+    /// Numbers of the configurations, in the order of the design.
+    pub configurations: Vec<usize>,
+    /// The configuration that the others are compared with.
+    pub baseline: usize,
+    /// The best of them; `None` without values.
+    pub best: Option<usize>,
+}
+
+impl Standing {
+    /// The configuration that this one is compared with.
+    pub fn baseline_of(&self, configuration: usize) -> usize {
+        self.condition_of(configuration).map_or(self.baseline, |condition| condition.baseline)
+    }
+
+    /// The best configuration that this one may be compared with.
+    pub fn best_for(&self, configuration: usize) -> Option<usize> {
+        self.condition_of(configuration).map_or(self.best, |condition| condition.best)
+    }
+
+    fn condition_of(&self, configuration: usize) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.configurations.contains(&configuration))
+    }
+}
