@@ -11,7 +11,7 @@ use iolab_statistics::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::conditions::Condition;
+use crate::conditions::GivenCondition;
 use crate::rows::FigureValues;
 use crate::statements::{About, Grid};
 use crate::{Design, Figure, Study};
@@ -79,7 +79,7 @@ pub struct Standing {
     pub best: Option<usize>,
     /// Where axes are given: the result under each condition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<GivenCondition>,
     /// The typical deviation of a trial, as a share; `None` when it cannot be determined.
     pub noise: Option<f64>,
     /// The distance of the limits, in standard errors.
@@ -246,11 +246,11 @@ impl Judged<'_> {
         }
     }
 
-    fn conditions(&self) -> Vec<Condition> {
+    fn conditions(&self) -> Vec<GivenCondition> {
         let given = self.grid.given_axes();
         let of = |configurations: Vec<usize>| {
             let points = &self.grid.design.configurations[configurations[0]].points;
-            Condition {
+            GivenCondition {
                 points: given.iter().map(|axis| (*axis, points[*axis].clone())).collect(),
                 baseline: self.grid.baseline_of(configurations[0]),
                 best: self.best(&configurations),

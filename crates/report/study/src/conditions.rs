@@ -8,7 +8,7 @@ use crate::Standing;
 
 /// The result of one figure under one condition: the points of the given axes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Condition {
+pub struct GivenCondition {
     /// Numbers of the given axes, and their points here.
     pub points: Vec<(usize, String)>,
     /// Numbers of the configurations, in the order of the design.
@@ -30,7 +30,7 @@ impl Standing {
         self.condition_of(configuration).map_or(self.best, |condition| condition.best)
     }
 
-    fn condition_of(&self, configuration: usize) -> Option<&Condition> {
+    fn condition_of(&self, configuration: usize) -> Option<&GivenCondition> {
         self.conditions.iter().find(|condition| condition.configurations.contains(&configuration))
     }
 }

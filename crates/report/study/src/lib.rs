@@ -50,7 +50,7 @@ pub use answer::{StudyAnswer, answer};
 pub use axis::{Axis, JobSetting, Point, expand};
 pub use collection::{Collection, part_name, read_collection};
 pub use comparisons::{AxisEffect, Contrast, FarValue, Interaction, PointEffect, Standing};
-pub use conditions::Condition;
+pub use conditions::GivenCondition;
 pub use design::{Configuration, Design, design};
 pub use device::{DeviceForm, ServedDevice};
 pub use device_figure::DeviceFigure;

@@ -8,8 +8,8 @@ use iolab_study::{
 const CONDITIONS: [&str; 3] = ["write", "read", "mixed"];
 const CHOICES: [&str; 2] = ["psync", "io_uring"];
 
-/// Two interfaces under three loads; `speed` by load and interface. Values stray by up to eleven times
-/// `stray`.
+/// Two interfaces under three loads; `speed` by load and interface. Values stray by up to eleven
+/// times `stray`.
 fn study(given: bool, blocks: u32, speed: [[f64; 2]; 3], stray: f64) -> (Study, Design, TrialResults) {
     let given = if given { "given = true\n" } else { "" };
     let text = format!(

@@ -5,12 +5,12 @@ use iolab_text::counted;
 
 use super::{MOST_NAMED, Results};
 use crate::comparisons::{Contrast, Standing};
-use crate::conditions::Condition;
+use crate::conditions::GivenCondition;
 use crate::words::{ratio_with_limits, ratio_words, would_decide_all};
 
 /// The best choice under one condition.
 struct Winner<'a> {
-    condition: &'a Condition,
+    condition: &'a GivenCondition,
     /// Its points on the axes that are not given.
     choice: String,
     state: State,
@@ -75,7 +75,7 @@ impl Results<'_> {
         format!("which is {best} depends on {}: {}{rest}", given.join(" and "), shares(&certain))
     }
 
-    fn winner<'a>(&self, standing: &Standing, condition: &'a Condition) -> Option<Winner<'a>> {
+    fn winner<'a>(&self, standing: &Standing, condition: &'a GivenCondition) -> Option<Winner<'a>> {
         let best = condition.best?;
         let others = condition.configurations.iter().filter(|one| **one != best);
         let rivals: Vec<Contrast> =
@@ -99,15 +99,15 @@ impl Results<'_> {
         let is_certain = winners.iter().any(|winner| winner.choice == choice && winner.state == State::Certain);
         let own = winners.iter().filter(|winner| winner.choice == choice);
         let own = own.filter(|winner| winner.state == State::Certain || !is_certain);
-        let mut gains: Vec<(&Contrast, &Condition)> =
+        let mut gains: Vec<(&Contrast, &GivenCondition)> =
             own.filter_map(|winner| Some((winner.gain.as_ref()?, winner.condition))).collect();
         if gains.is_empty() {
             return "; it is the baseline".to_owned();
         }
         let over_all = self.over_all(standing, choice).map_or(String::new(), |over_all| format!(", {over_all}"));
-        let size = |one: &(&Contrast, &Condition)| one.0.comparison.ratio.estimate.ln().abs();
+        let size = |one: &(&Contrast, &GivenCondition)| one.0.comparison.ratio.estimate.ln().abs();
         gains.sort_by(|one, other| size(one).total_cmp(&size(other)));
-        let told = |(contrast, condition): &(&Contrast, &Condition)| {
+        let told = |(contrast, condition): &(&Contrast, &GivenCondition)| {
             let points: Vec<&str> = condition.points.iter().map(|(_, point)| point.as_str()).collect();
             format!("{} ({})", ratio_words(&contrast.comparison.ratio)[0], points.join(", "))
         };
@@ -144,9 +144,9 @@ fn shares(certain: &[&Winner<'_>]) -> String {
         }
     }
     let of = |choice: &&str| {
-        let own: Vec<&Condition> =
+        let own: Vec<&GivenCondition> =
             certain.iter().filter(|winner| winner.choice == *choice).map(|winner| winner.condition).collect();
-        let name = |condition: &&Condition| {
+        let name = |condition: &&GivenCondition| {
             condition.points.iter().map(|(_, point)| point.as_str()).collect::<Vec<_>>().join(", ")
         };
         match own.len() {
