@@ -92,6 +92,22 @@ pub struct Standing {
     pub far: Vec<FarValue>,
 }
 
+impl Standing {
+    /// The configuration that this one is compared with.
+    pub fn baseline_of(&self, configuration: usize) -> usize {
+        self.condition_of(configuration).map_or(self.baseline, |condition| condition.baseline)
+    }
+
+    /// The best configuration that this one may be compared with.
+    pub fn best_for(&self, configuration: usize) -> Option<usize> {
+        self.condition_of(configuration).map_or(self.best, |condition| condition.best)
+    }
+
+    fn condition_of(&self, configuration: usize) -> Option<&GivenCondition> {
+        self.conditions.iter().find(|condition| condition.configurations.contains(&configuration))
+    }
+}
+
 /// A trial that is far from what its block and its configuration predict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FarValue {

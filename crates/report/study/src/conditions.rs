@@ -4,8 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Standing;
-
 /// The result of one figure under one condition: the points of the given axes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenCondition {
@@ -17,20 +15,4 @@ pub struct GivenCondition {
     pub baseline: usize,
     /// The best of them; `None` without values.
     pub best: Option<usize>,
-}
-
-impl Standing {
-    /// The configuration that this one is compared with.
-    pub fn baseline_of(&self, configuration: usize) -> usize {
-        self.condition_of(configuration).map_or(self.baseline, |condition| condition.baseline)
-    }
-
-    /// The best configuration that this one may be compared with.
-    pub fn best_for(&self, configuration: usize) -> Option<usize> {
-        self.condition_of(configuration).map_or(self.best, |condition| condition.best)
-    }
-
-    fn condition_of(&self, configuration: usize) -> Option<&GivenCondition> {
-        self.conditions.iter().find(|condition| condition.configurations.contains(&configuration))
-    }
 }
