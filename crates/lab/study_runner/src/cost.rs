@@ -160,13 +160,14 @@ impl Cost {
                 iolab_text::counted(self.open_ended as u64, "trial")
             );
         }
-        text += &format!("; writes up to {}", format_bytes(self.written_bytes));
-        if self.open_writes > 0 {
-            text += &format!(
-                ", plus in {} as much as the device accepts",
-                iolab_text::counted(self.open_writes as u64, "trial")
-            );
-        }
+        let known = (self.written_bytes > 0).then(|| format!("up to {}", format_bytes(self.written_bytes)));
+        let open =
+            || format!("as much as the device accepts in {}", iolab_text::counted(self.open_writes as u64, "trial"));
+        let written: Vec<String> = known.into_iter().chain((self.open_writes > 0).then(open)).collect();
+        text += &match written.as_slice() {
+            [] => "; writes nothing".to_owned(),
+            written => format!("; writes {}", written.join(", and ")),
+        };
         text + "\n"
     }
 }

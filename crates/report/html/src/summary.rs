@@ -61,6 +61,8 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
 fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize, told: Option<&str>, links: &Markup) -> Markup {
     let figure = &outcome.analysis.figures[number_of_figure];
     let standings = outcome.standings(number_of_figure);
+    // Their sentence counts what wins where.
+    let has_conditions = outcome.analysis.standings.iter().any(|one| !one.conditions.is_empty());
     let unknown: usize =
         outcome.analysis.rows.iter().filter(|row| row.figure == number_of_figure && row.median.is_none()).count();
     html! {
@@ -70,7 +72,8 @@ fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize, told: Option<&str>
             [only] => { (contest(outcome, figure, only)) },
             several => {
                 @if let Some(told) = told { (name(told)) ". " }
-                (tally(outcome, figure, several)) (links)
+                @if told.is_none() || !has_conditions { (tally(outcome, figure, several)) }
+                (links)
                 (each_of(outcome, figure, several))
             },
         }

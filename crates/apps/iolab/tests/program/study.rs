@@ -46,7 +46,7 @@ fn announced(done: &Done) -> usize {
 fn a_plan_tells_the_cost_and_runs_nothing() {
     let lab = lab("2s", "");
     let printed = lab.run(["study", "plan", "it.toml"]).ended(0, "").printed();
-    for part in ["4 configurations in 3 blocks: 12 trials", "at most 24s", "writes up to 0"] {
+    for part in ["4 configurations in 3 blocks: 12 trials", "at most 24s", "writes nothing"] {
         assert!(printed.contains(part), "no '{part}' in:\n{printed}");
     }
     assert!(!lab.path("it").exists());
