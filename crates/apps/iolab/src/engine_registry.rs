@@ -19,6 +19,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_nvme::Nvme>(),
     EngineEntry::of::<SpdkBdev>(),
+    EngineEntry::of::<iolab_engine_nbd::Nbd>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
     EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),

@@ -31,7 +31,8 @@ pub trait Engine {
         false
     }
 
-    /// The facts about a device named in a job, for engines with [`crate::FileUse::Devices`]. It is
+    /// The facts about a device named in a job, for engines with
+    /// [`crate::FileUse::Devices`] or [`crate::FileUse::DeviceNamedBy`]. It is
     /// called before the run, with the engine's own options as the job set them, and changes
     /// nothing.
     fn device(name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {

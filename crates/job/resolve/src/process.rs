@@ -13,7 +13,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
     let (cpus, cpu_policy) = cpus(job);
     ProcessPlan {
         // Only threads can share a device that is opened once.
-        thread: job.on("thread") || job.engine.capabilities.files == FileUse::Devices,
+        thread: job.on("thread") || job.engine.capabilities.files.is_devices(),
         nice: nice(job),
         io_priority: io_priority(job),
         cpus,

@@ -127,7 +127,7 @@ impl Check {
 
 /// Whether the engine opens devices that the kernel knows nothing of.
 fn opens_devices(can: &Capabilities) -> bool {
-    can.files == FileUse::Devices
+    can.files.is_devices()
 }
 
 fn destroys(worker: &WorkerPlan, can: &Capabilities) -> bool {

@@ -15,6 +15,7 @@ use iolab_virtual_ssd::{Config, Subsystem};
 use super::arguments::ServeArguments;
 use super::hosts::Hosts;
 use super::listen::{self, Place};
+use super::nbd::NbdServers;
 use super::socket;
 use crate::exit::ExitFailure;
 use crate::output;
@@ -45,6 +46,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
         (Some(name), Some(running)) => Some(serve(name, running, &mut text)?),
         _ => None,
     };
+    let exports = NbdServers::start(&name, &drive, &clock, &places, &mut text)?;
     text += "Press Ctrl-C to stop.\n";
     output::print(&text)?;
     while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
@@ -53,10 +55,11 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
     }
     let hosts = Hosts(Arc::clone(&targets)).text();
     // What is served first, then what serves it.
+    let exported = exports.end();
     drop((link, functions, targets));
     drop(running);
     drive.flush().map_err(|error| ExitFailure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
-    output::print(&(drive.statistics().text() + &hosts))?;
+    output::print(&(drive.statistics().text() + &hosts + &exported))?;
     Ok(0)
 }
 
