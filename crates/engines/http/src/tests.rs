@@ -105,7 +105,7 @@ fn blocks_are_objects_in_every_form_of_a_response() {
                 assert_eq!(rig.one(OpKind::Write, number << 20, bytes), bytes as i32, "{:?}", rig.lane.notes());
                 rig.fill(0);
                 assert_eq!(rig.one(OpKind::Read, number << 20, bytes), bytes as i32, "{:?}", rig.lane.notes());
-                assert!(rig.has(bytes as usize, number as u8 + 1) && !rig.has(1 + bytes as usize % (1 << 20), 9));
+                assert!(rig.has(bytes as usize, number as u8 + 1));
             }
             assert_eq!(store.names()[0], "/bucket/%C3%A4_0_1");
             assert_eq!(rig.one(OpKind::Trim, 0, 1), 0);
