@@ -46,9 +46,26 @@ pub trait Engine {
         None
     }
 
+    /// The library of the machine that the engine loads at run time, if it needs one. It is loaded
+    /// by this question.
+    fn library() -> Option<EngineLibrary> {
+        None
+    }
+
     /// Tells the engine what the user allows to be overwritten, for engines that make files of
     /// their own.
     fn allow_overwriting(_paths: &[PathBuf]) {}
+}
+
+/// A library of the machine that an engine loads at run time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineLibrary {
+    /// Its file.
+    pub file: &'static str,
+    /// Its version and where it was loaded from, or why it cannot be used.
+    pub found: Result<String, String>,
+    /// The command that installs it.
+    pub install: &'static str,
 }
 
 /// The facts about a device that an engine opens by itself, as a plan needs them.
