@@ -55,7 +55,7 @@ const ABSENT_ENGINES: &[(&str, &str)] = &[
     ("e4defrag", "defragments ext4, which is no measurement"),
     ("exec", "`exec_prerun`, `exec_postrun` and `--beside` run commands"),
     ("external", "engines are built in; fio's have the layout of its own structures"),
-    ("libiscsi, rdma", "attach the device to the kernel, or use `nvme` over TCP"),
+    ("rdma", "attach the device to the kernel, or use `nvme` over TCP"),
     (
         "libblkio, libcufile, libhipfile, libzbc, xnvme",
         "need C libraries; `nvme`, `io_uring_cmd` reach the same drives",

@@ -1,0 +1,142 @@
+//! What the library knows by address while it works: the pieces of transfers, and where the results
+//! of tasks go.
+//!
+//! Both stay where they are from the first task to the last: they are made once, and the library
+//! is given pointers into them.
+
+use std::ffi::{c_int, c_void};
+
+use iolab_engine::{Completion, CompletionRow};
+
+use crate::library::{ScsiPiece, UnmapRange};
+use crate::session;
+
+/// `SCSI_STATUS_GOOD`, and others of `scsi-lowlevel.h`.
+mod status {
+    pub(super) const GOOD: i32 = 0;
+    pub(super) const CHECK_CONDITION: i32 = 2;
+    pub(super) const BUSY: i32 = 8;
+    pub(super) const RESERVATION_CONFLICT: i32 = 0x18;
+    pub(super) const TASK_SET_FULL: i32 = 0x28;
+    pub(super) const CANCELLED: i32 = 0x0f00_0000;
+    pub(super) const TIMEOUT: i32 = 0x0f00_0002;
+}
+
+/// A task of a slot.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    pub(crate) piece: ScsiPiece,
+    pub(crate) unmap: UnmapRange,
+    /// Bytes that it moves if it succeeds.
+    pub(crate) moves: u32,
+    pub(crate) slot: u16,
+    is_used: bool,
+    /// Where its result goes.
+    ended: *mut Ended,
+}
+
+/// What has ended since it was looked at.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) done: CompletionRow,
+    /// Tasks that the library has.
+    pub(crate) with_library: usize,
+    /// Tasks to be freed: not during their own callback.
+    pub(crate) spent: Vec<*mut c_void>,
+    /// The status of the first one that failed.
+    pub(crate) first_failure: Option<i32>,
+}
+
+/// Flights and their results, both at addresses that do not change.
+#[derive(Debug)]
+pub(crate) struct Flights {
+    by_slot: Box<[Flight]>,
+    ended: Box<Ended>,
+}
+
+impl Flights {
+    pub(crate) fn new(depth: usize) -> Flights {
+        let mut ended = Box::new(Ended {
+            done: CompletionRow::with_depth(depth),
+            with_library: 0,
+            spent: Vec::with_capacity(depth),
+            first_failure: None,
+        });
+        let address: *mut Ended = &mut *ended;
+        let flight = |slot: usize| Flight {
+            piece: ScsiPiece { base: std::ptr::null_mut(), bytes: 0 },
+            unmap: UnmapRange { lba: 0, blocks: 0 },
+            moves: 0,
+            slot: slot as u16,
+            is_used: false,
+            ended: address,
+        };
+        Flights { by_slot: (0..depth).map(flight).collect(), ended }
+    }
+
+    /// The flight of a slot, for a new task.
+    pub(crate) fn begin(&mut self, slot: u16) -> Option<*mut Flight> {
+        let flight = self.by_slot.get_mut(usize::from(slot)).filter(|flight| !flight.is_used)?;
+        flight.is_used = true;
+        self.ended.with_library += 1;
+        Some(flight)
+    }
+
+    /// Undoes [`Flights::begin`]: the library has not taken the task.
+    pub(crate) fn cancel(&mut self, slot: u16) {
+        self.by_slot[usize::from(slot)].is_used = false;
+        self.ended.with_library -= 1;
+    }
+
+    pub(crate) fn ended(&mut self) -> &mut Ended {
+        &mut self.ended
+    }
+
+    /// Ends all that the library still has, with an error: its context is gone.
+    pub(crate) fn end_all(&mut self, errno: i32) {
+        for flight in self.by_slot.iter_mut().filter(|flight| flight.is_used) {
+            flight.is_used = false;
+            self.ended.with_library -= 1;
+            self.ended.done.push(Completion { slot: u32::from(flight.slot), result: -errno });
+        }
+    }
+}
+
+/// The errno of a status.
+fn errno(status: c_int) -> i32 {
+    match status {
+        status::CHECK_CONDITION => libc::EREMOTEIO,
+        status::BUSY | status::TASK_SET_FULL => libc::EBUSY,
+        status::RESERVATION_CONFLICT => libc::EBADE,
+        status::CANCELLED => libc::ECONNRESET,
+        status::TIMEOUT => libc::ETIMEDOUT,
+        _ => libc::EIO,
+    }
+}
+
+/// Takes the result of a task.
+///
+/// # Safety
+/// `private` is the flight that was given with the task; the library calls it on the lane's thread,
+/// within a call of the lane, while no reference to the flights exists.
+pub(crate) unsafe extern "C" fn task_ended(_: *mut c_void, status: c_int, task: *mut c_void, private: *mut c_void) {
+    // SAFETY: the caller's promise.
+    let flight = unsafe { &mut *private.cast::<Flight>() };
+    // SAFETY: the results live as long as the flights, beside them.
+    let ended = unsafe { &mut *flight.ended };
+    if !flight.is_used {
+        return;
+    }
+    flight.is_used = false;
+    ended.with_library -= 1;
+    // A task that was cut off has no status of its own.
+    let status = if task.is_null() || status != status::GOOD { status } else { session::status_of(task) };
+    let result = if status == status::GOOD { flight.moves as i32 } else { -errno(status) };
+    if status != status::GOOD {
+        ended.first_failure.get_or_insert(status);
+    }
+    ended.done.push(Completion { slot: u32::from(flight.slot), result });
+    if !task.is_null() {
+        ended.spent.push(task);
+    }
+}
