@@ -47,57 +47,83 @@ pub(crate) struct Ended {
     pub(crate) first_failure: Option<i32>,
 }
 
-/// Flights and their results, both at addresses that do not change.
+/// Flights and their results, both at addresses that do not change. They are owned by address: the
+/// library's callbacks reach them while no reference to them exists.
 #[derive(Debug)]
 pub(crate) struct Flights {
-    by_slot: Box<[Flight]>,
-    ended: Box<Ended>,
+    by_slot: *mut [Flight],
+    ended: *mut Ended,
 }
 
 impl Flights {
     pub(crate) fn new(depth: usize) -> Flights {
-        let mut ended = Box::new(Ended {
+        let ended = Box::into_raw(Box::new(Ended {
             done: CompletionRow::with_depth(depth),
             with_library: 0,
             spent: Vec::with_capacity(depth),
             first_failure: None,
-        });
-        let address: *mut Ended = &mut *ended;
+        }));
         let flight = |slot: usize| Flight {
             piece: ScsiPiece { base: std::ptr::null_mut(), bytes: 0 },
             unmap: UnmapRange { lba: 0, blocks: 0 },
             moves: 0,
             slot: slot as u16,
             is_used: false,
-            ended: address,
+            ended,
         };
-        Flights { by_slot: (0..depth).map(flight).collect(), ended }
+        let by_slot: Box<[Flight]> = (0..depth).map(flight).collect();
+        Flights { by_slot: Box::into_raw(by_slot), ended }
+    }
+
+    fn all(&mut self) -> &mut [Flight] {
+        // SAFETY: made in `new`, freed in `drop`; `self` is borrowed for as long as the answer, and
+        // callbacks come only during calls of the library, when there is no such borrow.
+        unsafe { &mut *self.by_slot }
     }
 
     /// The flight of a slot, for a new task.
     pub(crate) fn begin(&mut self, slot: u16) -> Option<*mut Flight> {
-        let flight = self.by_slot.get_mut(usize::from(slot)).filter(|flight| !flight.is_used)?;
-        flight.is_used = true;
-        self.ended.with_library += 1;
-        Some(flight)
+        let is_free = self.all().get(usize::from(slot)).is_some_and(|flight| !flight.is_used);
+        if !is_free {
+            return None;
+        }
+        self.all()[usize::from(slot)].is_used = true;
+        self.ended().with_library += 1;
+        Some(self.by_slot.cast::<Flight>().wrapping_add(usize::from(slot)))
     }
 
     /// Undoes [`Flights::begin`]: the library has not taken the task.
     pub(crate) fn cancel(&mut self, slot: u16) {
-        self.by_slot[usize::from(slot)].is_used = false;
-        self.ended.with_library -= 1;
+        self.all()[usize::from(slot)].is_used = false;
+        self.ended().with_library -= 1;
     }
 
     pub(crate) fn ended(&mut self) -> &mut Ended {
-        &mut self.ended
+        // SAFETY: as in `all`.
+        unsafe { &mut *self.ended }
     }
 
     /// Ends all that the library still has, with an error: its context is gone.
     pub(crate) fn end_all(&mut self, errno: i32) {
-        for flight in self.by_slot.iter_mut().filter(|flight| flight.is_used) {
-            flight.is_used = false;
-            self.ended.with_library -= 1;
-            self.ended.done.push(Completion { slot: u32::from(flight.slot), result: -errno });
+        for slot in 0..self.all().len() {
+            let flight = &mut self.all()[slot];
+            if flight.is_used {
+                flight.is_used = false;
+                let ended = self.ended();
+                ended.with_library -= 1;
+                ended.done.push(Completion { slot: slot as u32, result: -errno });
+            }
+        }
+    }
+}
+
+impl Drop for Flights {
+    fn drop(&mut self) {
+        // SAFETY: both were made by `Box::into_raw`, and nobody uses them any more: the context
+        // that knew them is destroyed before.
+        unsafe {
+            drop(Box::from_raw(self.by_slot));
+            drop(Box::from_raw(self.ended));
         }
     }
 }

@@ -79,7 +79,10 @@ impl Session {
             ..
         } = self.functions;
         let seconds = asked.timeout_ns.div_ceil(1_000_000_000).min(3600) as c_int;
-        let user = self.url.user.as_ref().map(|(name, word)| Ok((c_text(name)?, c_text(word)?))).transpose()?;
+        let user = match &self.url.user {
+            Some((name, word)) => Some((c_text(name)?, c_text(word)?)),
+            None => None,
+        };
         // SAFETY: a context of ours that no other thread uses, and C strings, which are copied.
         let status = unsafe {
             iscsi_set_session_type(self.context, SESSION_NORMAL);

@@ -77,10 +77,12 @@ impl Connection {
                 return if flags.has(NbdFlags::FLUSH) { 0 } else { libc::EOPNOTSUPP };
             }
         };
-        match () {
-            () if flags.has(NbdFlags::READ_ONLY) => libc::EROFS,
-            () if !flags.has(needed) => libc::EOPNOTSUPP,
-            () => 0,
+        if flags.has(NbdFlags::READ_ONLY) {
+            libc::EROFS
+        } else if flags.has(needed) {
+            0
+        } else {
+            libc::EOPNOTSUPP
         }
     }
 

@@ -37,10 +37,6 @@ pub struct RbdLane {
     clock: Clock,
 }
 
-// SAFETY: the handles may be used by any thread, and the addresses of slots are the pool's, which
-// outlives the lane.
-unsafe impl Send for RbdLane {}
-
 impl RbdLane {
     pub(crate) fn open(request: &LaneRequest<'_>) -> Result<RbdLane, OpenError> {
         let [target] = request.files else {

@@ -16,8 +16,11 @@ const fn encryption(name: &'static str) -> OptionEntry {
 /// The table.
 pub(crate) static OPTIONS: [OptionEntry; 9] = [
     text("rbdname", "Name of the image", "Without it, filename names the image."),
-    text("pool", "Pool of the image", "`rbd` by default."),
-    text("clientname", "Name of the client, without `client.`", "`admin` by default, or the name of CEPH_ARGS."),
+    OptionEntry { default: DefaultValue::Text("rbd"), ..text("pool", "Pool of the image", "") },
+    OptionEntry {
+        default: DefaultValue::Text("admin"),
+        ..text("clientname", "Name of the client, without `client.`", "")
+    },
     OptionEntry {
         default: DefaultValue::Text("ceph"),
         ..text("clustername", "Name of the cluster, which names its configuration", "")

@@ -13,7 +13,7 @@ const EXPORT_BYTES: u64 = 2 << 30;
 
 /// The byte of the export at an offset; long runs of them are zeroes.
 pub(super) fn byte_at(offset: u64) -> u8 {
-    if (offset >> 12) % 3 == 0 { 0 } else { (offset ^ (offset >> 9)) as u8 | 1 }
+    if (offset >> 12).is_multiple_of(3) { 0 } else { (offset ^ (offset >> 9)) as u8 | 1 }
 }
 
 /// How a puppet answers.

@@ -130,7 +130,8 @@ fn place(url: &str) -> Result<Place, String> {
 
 fn nbd_place(url: &str) -> Result<Place, String> {
     // A port of 0 asks for any that is free; an address of an export never has it.
-    let any_port = url.strip_suffix(":0").or_else(|| url.strip_suffix(":0/"));
+    let tcp = url.starts_with("nbd://");
+    let any_port = url.strip_suffix(":0").or_else(|| url.strip_suffix(":0/")).filter(|_| tcp);
     let uri: NbdUri = any_port.unwrap_or(url).parse().map_err(|error| format!("--listen {error}"))?;
     let export = Some(uri.export).filter(|name| !name.is_empty());
     let (host, port) = match uri.address {
