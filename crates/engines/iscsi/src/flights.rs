@@ -43,6 +43,8 @@ pub(crate) struct Ended {
     pub(crate) with_library: usize,
     /// Tasks to be freed: not during their own callback.
     pub(crate) spent: Vec<*mut c_void>,
+    /// The errno of tasks that are cut off with their session.
+    pub(crate) cut_off_as: i32,
     /// The status of the first one that failed.
     pub(crate) first_failure: Option<i32>,
 }
@@ -61,6 +63,7 @@ impl Flights {
             done: CompletionRow::with_depth(depth),
             with_library: 0,
             spent: Vec::with_capacity(depth),
+            cut_off_as: libc::ECONNRESET,
             first_failure: None,
         }));
         let flight = |slot: usize| Flight {
@@ -134,7 +137,6 @@ fn errno(status: c_int) -> i32 {
         status::CHECK_CONDITION => libc::EREMOTEIO,
         status::BUSY | status::TASK_SET_FULL => libc::EBUSY,
         status::RESERVATION_CONFLICT => libc::EBADE,
-        status::CANCELLED => libc::ECONNRESET,
         status::TIMEOUT => libc::ETIMEDOUT,
         _ => libc::EIO,
     }
@@ -157,8 +159,12 @@ pub(crate) unsafe extern "C" fn task_ended(_: *mut c_void, status: c_int, task: 
     ended.with_library -= 1;
     // A task that was cut off has no status of its own.
     let status = if task.is_null() || status != status::GOOD { status } else { session::status_of(task) };
-    let result = if status == status::GOOD { flight.moves as i32 } else { -errno(status) };
-    if status != status::GOOD {
+    let result = match status {
+        status::GOOD => flight.moves as i32,
+        status::CANCELLED => -ended.cut_off_as,
+        _ => -errno(status),
+    };
+    if status != status::GOOD && status != status::CANCELLED {
         ended.first_failure.get_or_insert(status);
     }
     ended.done.push(Completion { slot: u32::from(flight.slot), result });

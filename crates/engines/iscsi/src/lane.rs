@@ -140,12 +140,14 @@ impl IscsiLane {
     #[cold]
     fn give_up(&mut self, errno: i32, why: &str) {
         self.broken = Some(errno);
+        self.flights.ended().cut_off_as = errno;
         if let Some(mut session) = self.session.take() {
             self.notes.push(format!("{}: the session is gone: {why}", session.url));
             session.answers = false;
             // Destroying the context calls back for each task.
             drop(session);
         }
+        // Tasks that were cut off went with their context.
         self.flights.ended().spent.clear();
         self.flights.end_all(errno);
     }

@@ -19,78 +19,10 @@ use iolab_nbd::{DATA_CHUNK_BYTES, NbdChunk, NbdReply, NbdStreamError, SIMPLE_REP
 
 use crate::connection::Connection;
 use crate::flights::{Flight, Flights};
+use crate::incoming::{Body, Guess, HEAD_ROOM, MOST_GUESSED_BYTES, MOST_GUESSES};
 
-/// The most replies that one call is guessed to bring, and the most bytes of their data.
-const MOST_GUESSES: usize = 32;
-const MOST_GUESSED_BYTES: usize = 512 << 10;
-/// Room for a header among the heads.
-const HEAD_ROOM: usize = 32;
 /// Bytes that are received without knowing what they are, when no data is expected.
 const INBOX_BYTES: usize = 4096;
-/// After a wrong guess, this many receives make none; the number doubles with each, up to the most.
-const FIRST_DOUBT: u32 = 16;
-const MOST_DOUBT: u32 = 4096;
-
-/// Data that is coming, or something that nobody wants.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Body {
-    /// Where the next byte goes in the memory of the slots; `None` for nowhere.
-    place: Option<usize>,
-    left: usize,
-    slot: u16,
-    /// Whether the operation ends with it.
-    is_last: bool,
-}
-
-/// Bytes that were received and not understood yet.
-#[derive(Debug, Default)]
-pub(crate) struct Inbox {
-    bytes: Vec<u8>,
-    from: usize,
-}
-
-impl Inbox {
-    fn unread(&self) -> &[u8] {
-        &self.bytes[self.from..]
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.from += bytes;
-        if self.from == self.bytes.len() {
-            self.bytes.clear();
-            self.from = 0;
-        }
-    }
-}
-
-/// A reply that is guessed to come.
-#[derive(Debug, Clone, Copy)]
-struct Guess {
-    slot: u16,
-    head_bytes: usize,
-    data_bytes: usize,
-}
-
-/// The guesses of a connection, and how far they are trusted.
-#[derive(Debug)]
-pub(crate) struct Guesses {
-    list: Vec<Guess>,
-    heads: Box<[u8]>,
-    /// Receives left that make none.
-    doubt: u32,
-    next_doubt: u32,
-}
-
-impl Default for Guesses {
-    fn default() -> Guesses {
-        Guesses {
-            list: Vec::with_capacity(MOST_GUESSES),
-            heads: vec![0; MOST_GUESSES * HEAD_ROOM].into(),
-            doubt: 0,
-            next_doubt: FIRST_DOUBT,
-        }
-    }
-}
 
 impl Connection {
     /// Bytes before the data of a read that succeeds.
@@ -204,8 +136,7 @@ impl Connection {
             if !is_right {
                 // An incomplete header is no wrong guess.
                 if bytes >= head_bytes {
-                    self.guesses.doubt = self.guesses.next_doubt;
-                    self.guesses.next_doubt = (self.guesses.next_doubt * 2).min(MOST_DOUBT);
+                    self.guesses.were_wrong();
                 }
                 self.straighten(number, bytes, flights);
                 return Ok(());
@@ -221,7 +152,7 @@ impl Connection {
                 self.end(slot, flights);
             }
         }
-        self.guesses.next_doubt = (self.guesses.next_doubt - self.guesses.next_doubt / 8).max(FIRST_DOUBT);
+        self.guesses.were_right();
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use iolab_engine::OpKind;
 use iolab_nbd::{NbdCommand, NbdExport, NbdFlags, NbdRequest, NbdStreamError, command_flags};
 use iolab_sockets::{Parcel, PieceList, StreamSocket};
 
-use crate::arrival::{Body, Guesses, Inbox};
 use crate::flights::{Flight, Flights};
+use crate::incoming::{Body, Guesses, Inbox};
 use crate::link::Link;
 use crate::options::Asked;
 

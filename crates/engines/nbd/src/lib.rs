@@ -14,6 +14,7 @@ mod arrival;
 mod connection;
 mod content;
 mod flights;
+mod incoming;
 mod lane;
 mod link;
 mod options;
