@@ -10,6 +10,7 @@
 //! options, lengths, requests in flight, clients, and the time for a handshake. The protocol is in
 //! the crate `iolab-nbd`. Deliberately not here: TLS, several exports, block status.
 
+mod replies;
 mod server;
 mod session;
 

@@ -8,7 +8,6 @@
 //! A request takes a slot; while all slots are taken, nothing is received, so that a client waits. A
 //! slot is free again when its reply has gone.
 
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,19 +15,15 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use iolab_engine::{Lane, LaneError};
 use iolab_memory::SlotPool;
-use iolab_nbd::{
-    NbdCommand, NbdOffer, NbdRequest, NbdStreamError, REQUEST_BYTES, command_flags, data_chunk, error_chunk,
-    simple_reply, welcome, wire_of_errno,
-};
+use iolab_nbd::{NbdCommand, NbdOffer, NbdRequest, NbdStreamError, REQUEST_BYTES, command_flags, welcome};
 use iolab_sockets::{PieceList, StreamSocket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::replies::Replies;
 use crate::{ExportRequest, Exporter, Finished, LaneLimits, PoolShape, RequestKind, ServedCounts, SharedRanges, Size};
 
 /// Bytes that are received without knowing what they are. Behind a write, only the next header is.
 const INBOX_BYTES: usize = 4096;
-/// Own bytes of replies that wait for the socket before no more requests are received.
-const MOST_UNSENT: usize = 64 << 10;
 /// How long an idle thread waits at a time: a client's end wakes it.
 const IDLE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
@@ -144,31 +139,16 @@ struct Coming {
     length: usize,
 }
 
-/// A reply on its way.
-#[derive(Debug)]
-struct Leaving {
-    slot: u16,
-    head: [u8; iolab_nbd::DATA_CHUNK_BYTES],
-    head_bytes: usize,
-    data_bytes: usize,
-    gone: usize,
-}
-
 struct Session<'a, L: Lane> {
     socket: StreamSocket,
     exporter: Exporter<'a, L>,
-    is_structured: bool,
     list: PieceList,
     inbox: Vec<u8>,
     read_from: usize,
     coming: Option<Coming>,
     free: Vec<u16>,
     taken: Box<[Taken]>,
-    /// Replies without data.
-    out: Vec<u8>,
-    out_gone: usize,
-    /// Replies with data, which go after them.
-    leaving: VecDeque<Leaving>,
+    replies: Replies,
     /// Whether the last request was a write, so that its like probably follows.
     writes: bool,
     /// Whether the client has said that it leaves.
@@ -180,16 +160,13 @@ impl<'a, L: Lane> Session<'a, L> {
         let slots = exporter.slots();
         Session {
             socket,
-            is_structured,
             list: PieceList::default(),
             inbox: Vec::with_capacity(2 * INBOX_BYTES),
             read_from: 0,
             coming: None,
             free: (0..slots as u16).rev().collect(),
             taken: vec![Taken::default(); slots].into(),
-            out: Vec::with_capacity(INBOX_BYTES),
-            out_gone: 0,
-            leaving: VecDeque::with_capacity(slots),
+            replies: Replies::new(is_structured, slots),
             writes: false,
             leaves: false,
             exporter,
@@ -204,8 +181,9 @@ impl<'a, L: Lane> Session<'a, L> {
             while let Some(finished) = self.exporter.next_finished() {
                 self.finished(finished);
             }
-            let sent = self.send()?;
-            if self.leaves && !self.exporter.is_busy() && !self.has_unsent() {
+            let sent = self.replies.send(&self.socket, &mut self.exporter, &mut self.free);
+            let sent = sent.map_err(|_| Ended::Client)?;
+            if self.leaves && !self.exporter.is_busy() && !self.replies.has_unsent() {
                 return Ok(());
             }
             if !arrived && !sent && !self.exporter.is_busy() {
@@ -221,20 +199,16 @@ impl<'a, L: Lane> Session<'a, L> {
         }
     }
 
-    fn has_unsent(&self) -> bool {
-        self.out_gone < self.out.len() || !self.leaving.is_empty()
-    }
-
     /// Whether there is room for what a client may send next.
     fn wants_more(&self) -> bool {
-        let has_room = !self.free.is_empty() && self.out.len() - self.out_gone < MOST_UNSENT;
+        let has_room = !self.free.is_empty() && !self.replies.are_many();
         !self.leaves && (self.coming.is_some() || has_room)
     }
 
     fn sleep(&self) {
         let mut interest = PollFlags::empty();
         interest.set(PollFlags::IN, self.wants_more());
-        interest.set(PollFlags::OUT, self.has_unsent());
+        interest.set(PollFlags::OUT, self.replies.has_unsent());
         // An interrupted wait is one more round.
         let _ = poll(&mut [PollFd::new(&self.socket, interest)], Some(&IDLE));
     }
@@ -313,7 +287,7 @@ impl<'a, L: Lane> Session<'a, L> {
             if self.writes {
                 return Err(Ended::Protocol);
             }
-            self.fail(request.cookie, errno);
+            self.replies.fail(request.cookie, errno);
             return Ok(());
         }
         let Some(slot) = self.free.pop() else { return Ok(()) };
@@ -376,75 +350,12 @@ impl<'a, L: Lane> Session<'a, L> {
         }
         if result < 0 {
             self.free.push(slot);
-            return self.fail(cookie, -result);
+            return self.replies.fail(cookie, -result);
         }
         if request.kind != RequestKind::Read {
             self.free.push(slot);
-            return self.out.extend_from_slice(&simple_reply(cookie, 0));
+            return self.replies.done(cookie);
         }
-        let mut head = [0; iolab_nbd::DATA_CHUNK_BYTES];
-        let head_bytes = if self.is_structured {
-            head = data_chunk(cookie, offset, result as u32);
-            head.len()
-        } else {
-            let simple = simple_reply(cookie, 0);
-            head[..simple.len()].copy_from_slice(&simple);
-            simple.len()
-        };
-        self.leaving.push_back(Leaving { slot, head, head_bytes, data_bytes: result as usize, gone: 0 });
-    }
-
-    /// Queues the reply of a request that failed.
-    fn fail(&mut self, cookie: u64, errno: i32) {
-        let error = wire_of_errno(errno);
-        if self.is_structured {
-            error_chunk(&mut self.out, cookie, error, &io::Error::from_raw_os_error(errno).to_string());
-        } else {
-            self.out.extend_from_slice(&simple_reply(cookie, error));
-        }
-    }
-
-    /// Sends what the socket takes. Returns whether anything has gone.
-    fn send(&mut self) -> Result<bool, Ended> {
-        let mut any = false;
-        while self.has_unsent() {
-            let mut pieces = self.list.writing();
-            // A reply that has begun goes on before others.
-            let begun = self.leaving.front().is_some_and(|leaving| leaving.gone > 0);
-            let own = if begun { 0 } else { self.out.len() - self.out_gone };
-            if own > 0 {
-                pieces.bytes(&self.out[self.out_gone..]);
-            }
-            if let Some(Leaving { slot, head, head_bytes, data_bytes, gone }) = self.leaving.front() {
-                if gone < head_bytes {
-                    pieces.bytes(&head[*gone..*head_bytes]);
-                }
-                let from = gone.saturating_sub(*head_bytes);
-                pieces.bytes(&self.exporter.payload(*slot)[from..*data_bytes]);
-            }
-            match pieces.send(&self.socket) {
-                Ok(bytes) => self.gone(bytes, own),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
-                Err(_) => return Err(Ended::Client),
-            }
-            any = true;
-        }
-        Ok(any)
-    }
-
-    /// Notes that so many bytes have gone, the first `own` of them of replies without data.
-    fn gone(&mut self, bytes: usize, own: usize) {
-        self.out_gone += bytes.min(own);
-        if self.out_gone == self.out.len() {
-            self.out.clear();
-            self.out_gone = 0;
-        }
-        let Some(leaving) = self.leaving.front_mut() else { return };
-        leaving.gone += bytes.saturating_sub(own);
-        if leaving.gone == leaving.head_bytes + leaving.data_bytes {
-            self.free.push(leaving.slot);
-            self.leaving.pop_front();
-        }
+        self.replies.data(cookie, offset, slot, result as u32);
     }
 }
-
