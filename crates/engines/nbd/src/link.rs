@@ -10,6 +10,10 @@ use iolab_sockets::StreamSocket;
 
 use crate::options::Asked;
 
+/// The least time for connecting and for each step of the handshake, however short the time-out of
+/// operations is.
+const LEAST_HANDSHAKE: Duration = Duration::from_secs(10);
+
 /// A connection whose handshake is over.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -19,6 +23,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn connect(uri: &NbdUri, timeout: Duration) -> Result<Link, OpenError> {
+        let timeout = timeout.max(LEAST_HANDSHAKE);
         let connected = match &uri.address {
             NbdAddress::Tcp { host, port } => StreamSocket::to_host(host, *port, timeout),
             NbdAddress::Unix(path) => StreamSocket::to_path(path, timeout),

@@ -35,8 +35,8 @@ pub(crate) static OPTIONS: [OptionEntry; 5] = [
         kind: ValueKind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("30"),
         summary: "How long a server may be silent while it owes replies",
-        details: "After that, the connection is given up: its operations fail with ETIMEDOUT. The same time bounds \
-            connecting and each step of the handshake.",
+        details: "After that, the connection is given up: its operations fail with ETIMEDOUT. The same time, but \
+            at least 10 s, bounds connecting and each step of the handshake.",
         accepts: &[("5", "5s"), ("100ms", "100ms")],
         rejects: &["soon"],
         ..OptionEntry::BLANK

@@ -1,6 +1,5 @@
 //! Thread or process, CPUs, priorities, identity.
 
-use iolab_engine::FileUse;
 use iolab_jobfile::{NumberRules, parse_value};
 use iolab_options::{Value, ValueKind};
 use iolab_plan::{CgroupPlan, CpuPolicy, NumaPolicy, ProcessPlan};

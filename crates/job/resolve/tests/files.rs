@@ -73,7 +73,7 @@ fn an_option_of_the_engine_names_its_device() {
     assert_eq!(named.workers[0].files[0].path.to_str(), Some("far://shelf"), "without the option, filename does");
     let findings = refusals(&section("ioengine=exports size=1m"), |_| {});
     assert_eq!(findings[0].reason, "engine exports needs the name of a device");
-    assert_eq!(findings[0].suggestion, "give address=");
+    assert_eq!(findings[0].suggestion.as_deref(), Some("give address="));
     let findings = refusals(&section("ioengine=exports address=far://none filename=far://shelf"), |_| {});
     let said: Vec<&str> = findings.iter().map(|finding| finding.reason.as_str()).collect();
     let expected = ["address names the device, so filename has no effect", "far://none: there is no such drive"];
