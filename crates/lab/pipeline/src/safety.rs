@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use iolab_engine::{Capabilities, FileUse};
+use iolab_engine::Capabilities;
 use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, JudgedHazard, PathChange, Removal};
 use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};

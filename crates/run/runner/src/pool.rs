@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use iolab_engine::{Capabilities, FileUse};
+use iolab_engine::Capabilities;
 use iolab_guard::{Guard, OpenMode, PathChange};
 use iolab_memory::{Backing, SlotPool};
 use iolab_plan::{BufferMemory, WorkerPlan};

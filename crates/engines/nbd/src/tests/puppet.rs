@@ -195,7 +195,7 @@ fn answer(
     while !rest.is_empty() {
         let (piece, after) = rest.split_at((1 + random.below(9000) as usize).min(rest.len()));
         stream.write_all(piece).ok()?;
-        if random.below(4) == 0 {
+        if random.below(32) == 0 {
             std::thread::sleep(Duration::from_micros(200));
         }
         rest = after;
