@@ -45,7 +45,7 @@ fn what_jobs_write_to_an_export_is_verified_and_is_in_the_file() {
     for listen in ["nbd://127.0.0.1:0", &socket] {
         let served = Served::start(&lab, &["--file", &file, "--listen", listen, "--allow-destroy", &file]);
         let job = format!(
-            "[global]\nioengine=nbd\nuri={}\niodepth=16\nnbd_connections=2\nbsrange=512-64k\nbs_unaligned\n\
+            "[global]\nioengine=nbd\nuri={}\niodepth=16\nnbd_connections=2\nbsrange=512-64k\n\
              [check]\nrw=randwrite\nsize=4M\nverify=crc32c\ndo_verify=1\nfsync=64\n\
              [stamp]\nstonewall\nrw=write\noffset=8M\nsize=4M\nbuffer_pattern=0x5a\n\
              [trim]\nstonewall\nrw=trim\nbs=64k\noffset=12M\nsize=1M\n",
