@@ -43,8 +43,7 @@ struct HttpFile {
 
 impl HttpLane {
     pub(crate) fn open(request: &LaneRequest<'_>) -> Result<HttpLane, OpenError> {
-        let asked =
-            Asked::of(request.options).map_err(|message| OpenError { message, errno: Some(libc::EINVAL) })?;
+        let asked = Asked::of(request.options).map_err(|message| OpenError { message, errno: Some(libc::EINVAL) })?;
         let mut exchange = Exchange::new(&asked);
         exchange.connect().map_err(|Trouble { errno, why }| OpenError {
             message: format!("http_host={}: {why}", asked.authority),

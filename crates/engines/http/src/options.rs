@@ -140,8 +140,9 @@ impl Asked {
         const TIMEOUT_NS: u64 = 30_000_000_000;
         let own = |name: &str| settings.text(name).unwrap_or_default().to_owned();
         if settings.choice("https").is_some_and(|word| word != "off") {
-            return Err("https: TLS is not built in; use https=off, or a tunnel (stunnel, ssh -L) and its local end"
-                .to_owned());
+            return Err(
+                "https: TLS is not built in; use https=off, or a tunnel (stunnel, ssh -L) and its local end".to_owned()
+            );
         }
         let identity = match settings.choice("http_mode").unwrap_or("webdav") {
             "s3" => Identity::S3 {
@@ -157,7 +158,8 @@ impl Asked {
             _ => Identity::Nobody,
         };
         let authority = settings.text("http_host").unwrap_or("localhost").to_owned();
-        let (host, port) = host_and_port(&authority).ok_or_else(|| format!("http_host={authority}: write HOST:PORT"))?;
+        let (host, port) =
+            host_and_port(&authority).ok_or_else(|| format!("http_host={authority}: write HOST:PORT"))?;
         let texts = ["http_user", "http_pass", "http_s3_security_token", "http_s3_storage_class"];
         if let Some(name) = texts.iter().find(|name| own(name).bytes().any(|byte| byte.is_ascii_control())) {
             return Err(format!("{name}: a control character cannot be sent"));

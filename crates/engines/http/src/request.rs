@@ -89,8 +89,7 @@ impl Heads {
                 own.extend(self.asked.storage_class.as_deref().filter(|_| content.is_some()).map(storage_class));
                 own.iter().for_each(|(name, value)| line(out, name, value));
                 headers.extend(own);
-                let authorization =
-                    signer.authorization(&mut self.day, &stamp, (method, path), &headers, &checksum);
+                let authorization = signer.authorization(&mut self.day, &stamp, (method, path), &headers, &checksum);
                 line(out, "authorization", &authorization);
             }
         }

@@ -156,12 +156,9 @@ mod tests {
 
     #[test]
     fn lengths_of_chunks_are_read() {
-        for (text, expected) in [
-            ("1a\r\n", Ok(Some((26, 4)))),
-            ("0;x=y\r\n", Ok(Some((0, 7)))),
-            ("1a\r", Ok(None)),
-            ("", Ok(None)),
-        ] {
+        for (text, expected) in
+            [("1a\r\n", Ok(Some((26, 4)))), ("0;x=y\r\n", Ok(Some((0, 7)))), ("1a\r", Ok(None)), ("", Ok(None))]
+        {
             assert_eq!(chunk(text.as_bytes()), expected, "{text}");
         }
         for text in ["\r\n", "+1\r\n", "-1\r\n", "xyz\r\n", "11111111111111111\r\n"] {

@@ -20,7 +20,8 @@ fn setup(options: &[(&str, &str)]) -> ConformanceSetup {
         .probe(OpKind::Write)
         .depths(&[1, 4]);
     for (name, text) in options {
-        let value = if name.ends_with("mode") { Value::Choice((*text).into()) } else { Value::Text((*text).to_owned()) };
+        let value =
+            if name.ends_with("mode") { Value::Choice((*text).into()) } else { Value::Text((*text).to_owned()) };
         setup = setup.option(name, value);
     }
     ConformanceSetup { keeps: Some(Arc::new(store)), ..setup }
@@ -46,8 +47,12 @@ impl Rig {
         for (name, value) in options.iter().chain([&host]) {
             settings.set(name, Setting { value: value.clone(), text: String::new(), source: 0, span: (0, 0) });
         }
-        let files = ["/bucket/ä", "/bucket/b"]
-            .map(|path| TargetFile { path: path.into(), fd: -1, size_bytes: 0, is_block_device: false });
+        let files = ["/bucket/ä", "/bucket/b"].map(|path| TargetFile {
+            path: path.into(),
+            fd: -1,
+            size_bytes: 0,
+            is_block_device: false,
+        });
         let request = LaneRequest {
             files: &files,
             depth: 1,
@@ -162,9 +167,21 @@ fn silence_nonsense_and_death_are_errors_and_the_next_request_connects_again() {
     let table = [
         (Conduct { silent: true, ..Conduct::default() }, libc::ETIMEDOUT, "silent"),
         (Conduct { says: Some("SSH-2.0-x\r\n\r\n"), ..Conduct::default() }, libc::EPROTO, "no HTTP"),
-        (Conduct { says: Some("HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\nxx"), ..Conduct::default() }, libc::ECONNRESET, "closed"),
-        (Conduct { says: Some("HTTP/1.1 507 full\r\nContent-Length: 2\r\n\r\nno"), ..Conduct::default() }, libc::ENOSPC, "507: no"),
-        (Conduct { says: Some("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"), ..Conduct::default() }, libc::EIO, "2 bytes came"),
+        (
+            Conduct { says: Some("HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\nxx"), ..Conduct::default() },
+            libc::ECONNRESET,
+            "closed",
+        ),
+        (
+            Conduct { says: Some("HTTP/1.1 507 full\r\nContent-Length: 2\r\n\r\nno"), ..Conduct::default() },
+            libc::ENOSPC,
+            "507: no",
+        ),
+        (
+            Conduct { says: Some("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"), ..Conduct::default() },
+            libc::EIO,
+            "2 bytes came",
+        ),
         (Conduct { says: Some(""), ..Conduct::default() }, libc::ECONNRESET, "closed"),
     ];
     for (conduct, errno, said) in table {

@@ -4,9 +4,7 @@ use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
 
 use iolab_clock::Clock;
-use iolab_engine::{
-    Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
-};
+use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait};
 use iolab_options::Settings;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -98,7 +96,21 @@ impl IscsiLane {
                     context, lun, lba, length, block, 0, 0, 0, 0, 0, task_ended, private, piece, 1,
                 ),
                 OpKind::Write => (functions.iscsi_write16_iov_task)(
-                    context, lun, lba, std::ptr::null_mut(), length, block, 0, 0, 0, 0, 0, task_ended, private, piece, 1,
+                    context,
+                    lun,
+                    lba,
+                    std::ptr::null_mut(),
+                    length,
+                    block,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    task_ended,
+                    private,
+                    piece,
+                    1,
                 ),
                 OpKind::Trim => (functions.iscsi_unmap_task)(context, lun, 0, 0, unmap, 1, task_ended, private),
                 OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => {

@@ -44,14 +44,7 @@ impl Session {
         if context.is_null() {
             return Err(OpenError { message: format!("{url}: no memory"), errno: Some(libc::ENOMEM) });
         }
-        let mut session = Session {
-            functions: *functions,
-            context,
-            url,
-            block_bytes: 0,
-            blocks: 0,
-            answers: false,
-        };
+        let mut session = Session { functions: *functions, context, url, block_bytes: 0, blocks: 0, answers: false };
         session.log_in(&asked)?;
         session.ask_capacity()?;
         Ok(session)

@@ -39,9 +39,9 @@ impl FromStr for UnitUrl {
             None => (None, authority),
         };
         let lun = lun.parse().ok().filter(|lun| (0..=16_383).contains(lun));
-        let has_port = host.rsplit_once(':').is_some_and(|(before, port)| {
-            !port.contains(']') && (before.ends_with(']') || !before.contains(':'))
-        });
+        let has_port = host
+            .rsplit_once(':')
+            .is_some_and(|(before, port)| !port.contains(']') && (before.ends_with(']') || !before.contains(':')));
         if host.is_empty() || target.is_empty() {
             return Err(wrong("the host or the target is empty"));
         }
@@ -82,10 +82,17 @@ mod tests {
             assert_eq!(format!("{url:?}"), shown, "{text}");
             assert_eq!(url.user, user.map(|(name, word): (&str, &str)| (name.to_owned(), word.to_owned())));
         }
-        for text in
-            ["h/t/1", "iscsi://h", "iscsi://h/t", "iscsi:///t/1", "iscsi://h//1", "iscsi://h/t/x", "iscsi://h/t/-1",
-             "iscsi://h/t/1?x", "iscsi://me@h/t/1"]
-        {
+        for text in [
+            "h/t/1",
+            "iscsi://h",
+            "iscsi://h/t",
+            "iscsi:///t/1",
+            "iscsi://h//1",
+            "iscsi://h/t/x",
+            "iscsi://h/t/-1",
+            "iscsi://h/t/1?x",
+            "iscsi://me@h/t/1",
+        ] {
             assert!(text.parse::<UnitUrl>().unwrap_err().contains("write iscsi://"), "{text}");
         }
     }

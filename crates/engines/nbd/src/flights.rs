@@ -32,16 +32,8 @@ pub(crate) struct Flight {
     errno: i32,
 }
 
-const IDLE: Flight = Flight {
-    cookie: 0,
-    connection: 0,
-    kind: OpKind::Read,
-    offset: 0,
-    length: 0,
-    place: 0,
-    came: 0,
-    errno: 0,
-};
+const IDLE: Flight =
+    Flight { cookie: 0, connection: 0, kind: OpKind::Read, offset: 0, length: 0, place: 0, came: 0, errno: 0 };
 
 /// All of them.
 #[derive(Debug)]

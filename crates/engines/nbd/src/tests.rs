@@ -27,8 +27,7 @@ fn serve_file(path: &Path, bytes: u64, place: &NbdPlace) -> NbdPlace {
     let open: SharedOpenLane<<Psync as Engine>::Lane> = Arc::new(move |shape: PoolShape| {
         let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Anonymous);
         let pool = pool.map_err(|error| error.message)?;
-        let target =
-            TargetFile { path: path.clone(), fd: file.as_raw_fd(), size_bytes: bytes, is_block_device: false };
+        let target = TargetFile { path: path.clone(), fd: file.as_raw_fd(), size_bytes: bytes, is_block_device: false };
         let request = LaneRequest {
             files: &[target],
             depth: shape.slots,
@@ -143,7 +142,8 @@ fn op(kind: OpKind, slot: u16, offset: u64, length: u32) -> Op {
 #[test]
 fn answers_in_any_order_form_and_cut_bring_the_right_bytes() {
     for seed in 0..12u64 {
-        let manner = Manner { structured: seed % 3 > 0, ordered: seed % 4 == 0, cuts: seed % 2 == 0, ..Manner::default() };
+        let manner =
+            Manner { structured: seed % 3 > 0, ordered: seed % 4 == 0, cuts: seed % 2 == 0, ..Manner::default() };
         let puppet = Puppet::start(seed, manner);
         let mut rig = Rig::open(&[&puppet.uri()], 16, &Settings::default()).unwrap();
         let mut random = SplitMix64::new(seed);
@@ -164,7 +164,9 @@ fn answers_in_any_order_form_and_cut_bring_the_right_bytes() {
             for op in &ops {
                 let slot = rig.pool.slot_mut(usize::from(op.slot));
                 match op.kind {
-                    OpKind::Write => (0..op.length).for_each(|at| slot[at as usize] = byte_at(op.offset + u64::from(at))),
+                    OpKind::Write => {
+                        (0..op.length).for_each(|at| slot[at as usize] = byte_at(op.offset + u64::from(at)))
+                    }
                     _ => slot.fill(0xee),
                 }
             }

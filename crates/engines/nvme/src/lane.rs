@@ -94,11 +94,7 @@ impl NvmeLane {
     ///
     /// # Errors
     /// The drive has no controller left, or the options do not fit.
-    pub fn on_drive(
-        drive: &Arc<Subsystem>,
-        clock: &Clock,
-        request: &LaneRequest<'_>,
-    ) -> Result<NvmeLane, OpenError> {
+    pub fn on_drive(drive: &Arc<Subsystem>, clock: &Clock, request: &LaneRequest<'_>) -> Result<NvmeLane, OpenError> {
         NvmeLane::on(request, &|text| {
             let opened = opened::open_inline(drive, clock)?;
             Ok(Source { opened, namespace: 1, gone_note: format!("{text}: the drive is gone") })

@@ -45,13 +45,13 @@ impl RbdLane {
         };
         let name = target.path.to_string_lossy();
         let image = Image::open(&name, request.options, ImageAccess::ReadWrite)?;
-        let failed = |errno: Errno| OpenError { message: format!("rbd: eventfd: {errno}"), errno: Some(errno.raw_os_error()) };
+        let failed =
+            |errno: Errno| OpenError { message: format!("rbd: eventfd: {errno}"), errno: Some(errno.raw_os_error()) };
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
         // SAFETY: an open image, and a descriptor that lives as long as the image: it is a field
         // behind it.
-        let status = unsafe {
-            (image.images.rbd_set_image_notification)(image.handle, event.as_raw_fd(), EVENT_TYPE_EVENTFD)
-        };
+        let status =
+            unsafe { (image.images.rbd_set_image_notification)(image.handle, event.as_raw_fd(), EVENT_TYPE_EVENTFD) };
         check(status, || "rbd_set_image_notification".to_owned())?;
         let notes = match image.is_cached {
             true => vec![format!(

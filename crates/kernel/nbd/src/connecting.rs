@@ -159,9 +159,7 @@ fn by_name(
 ) -> Result<NbdExport, NbdHandshakeError> {
     options::write_option(stream, option::EXPORT_NAME, name.as_bytes())?;
     let header: [u8; 10] = read_array(stream).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => {
-            NbdHandshakeError::Unknown { name: name.to_owned(), there: String::new() }
-        }
+        std::io::ErrorKind::UnexpectedEof => NbdHandshakeError::Unknown { name: name.to_owned(), there: String::new() },
         _ => error.into(),
     })?;
     if flags & NO_ZEROES == 0 {

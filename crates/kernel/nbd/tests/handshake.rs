@@ -96,13 +96,8 @@ fn an_unknown_name_is_told_with_those_that_are_there() {
 fn a_server_without_newer_options_is_asked_the_old_way() {
     let chosen = [&(7u64 << 20).to_be_bytes()[..], &5u16.to_be_bytes()].concat();
     let zeroes = vec![0; 124];
-    let fixed = [
-        greeting(1),
-        answer(8, REFUSED + 1, &[]),
-        answer(7, REFUSED + 1, b"what?"),
-        chosen.clone(),
-        zeroes.clone(),
-    ];
+    let fixed =
+        [greeting(1), answer(8, REFUSED + 1, &[]), answer(7, REFUSED + 1, b"what?"), chosen.clone(), zeroes.clone()];
     let before = [greeting(0), chosen, zeroes];
     for says in [fixed.concat(), before.concat()] {
         let mut script = Script::new(says);

@@ -254,10 +254,7 @@ mod tests {
         }
         let told: Vec<(&str, &str)> =
             report.checks.iter().map(|check| (check.topic.as_str(), check.found.as_str())).collect();
-        assert_eq!(
-            told,
-            [("md0", "1 of 2 disks missing"), ("md0", "recover is going on"), ("sdb", "it is read-only")]
-        );
+        assert_eq!(told, [("md0", "1 of 2 disks missing"), ("md0", "recover is going on"), ("sdb", "it is read-only")]);
         assert!(of_device(&fixture.system(), Path::new("/dev/none")).is_none());
     }
 }

@@ -43,11 +43,7 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, ExitFailure> {
         return of_device(arguments, report);
     }
     let answer = match &arguments.words[..] {
-        [] => Answer {
-            checks: iolab_doctor::of_machine(engine_registry::engines()),
-            layers: None,
-            would_run: None,
-        },
+        [] => Answer { checks: iolab_doctor::of_machine(engine_registry::engines()), layers: None, would_run: None },
         words => {
             let asked = super::run::take_apart(words, Mode::Iolab)?;
             super::run::something_to_run(&asked.line)?;

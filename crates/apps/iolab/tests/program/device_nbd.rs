@@ -53,7 +53,9 @@ fn what_jobs_write_to_an_export_is_verified_and_is_in_the_file() {
         );
         lab.file("job.fio", job);
         let done = lab.run(["run", "job.fio", "--output-format=json"]).ended(0, "").json();
-        for (job, side, bytes) in [(0, "write", 4 << 20), (0, "read", 4 << 20), (1, "write", 4 << 20), (2, "trim", 1 << 20)] {
+        for (job, side, bytes) in
+            [(0, "write", 4 << 20), (0, "read", 4 << 20), (1, "write", 4 << 20), (2, "trim", 1 << 20)]
+        {
             assert_eq!(done["jobs"][job]["error"].as_u64(), Some(0), "{done}");
             assert_eq!(done["jobs"][job][side]["io_bytes"].as_u64(), Some(bytes), "{done}");
         }

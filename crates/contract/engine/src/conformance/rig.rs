@@ -289,7 +289,9 @@ impl<E: Engine> Rig<E> {
         let capabilities = E::DESCRIPTION.capabilities;
         match capabilities.files {
             files if holds_data(files) && capabilities.moves_data => assert_eq!(result, BLOCK as i32),
-            FileUse::Descriptors | FileUse::Devices | FileUse::DeviceNamedBy(_) | FileUse::Nothing => assert!(result >= 0, "failed with {result}"),
+            FileUse::Descriptors | FileUse::Devices | FileUse::DeviceNamedBy(_) | FileUse::Nothing => {
+                assert!(result >= 0, "failed with {result}")
+            }
             // Whether creating or deleting these paths succeeds depends on the engine.
             FileUse::Paths => {}
         }

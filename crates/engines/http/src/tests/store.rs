@@ -100,7 +100,8 @@ impl Shared {
             let is_head = request.method == "HEAD";
             let out = match self.conduct.form {
                 1 if !is_head && status != 204 => {
-                    let mut out = format!("HTTP/1.1 {status} s\r\n{mark}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
+                    let mut out =
+                        format!("HTTP/1.1 {status} s\r\n{mark}Transfer-Encoding: chunked\r\n\r\n").into_bytes();
                     for part in content.chunks(70_000) {
                         out.extend_from_slice(format!("{:X};x=y\r\n", part.len()).as_bytes());
                         out.extend_from_slice(part);

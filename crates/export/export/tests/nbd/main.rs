@@ -138,7 +138,8 @@ fn what_cannot_be_done_is_an_errno_and_the_next_request_is_served() {
     let served = serve();
     for structured in [true, false] {
         let mut client = served.client(structured);
-        let change = |client: &mut Client, command, offset, length, flags| client.change(command, offset, length, flags);
+        let change =
+            |client: &mut Client, command, offset, length, flags| client.change(command, offset, length, flags);
         let cases = [
             (NbdCommand::Read, DISK_BYTES, 1, 0, libc::EINVAL),
             (NbdCommand::Read, u64::MAX, 2, 0, libc::EINVAL),
@@ -154,7 +155,11 @@ fn what_cannot_be_done_is_an_errno_and_the_next_request_is_served() {
             (NbdCommand::Other(u16::MAX), 0, 1, 0, libc::EINVAL),
         ];
         for (command, offset, length, flags, errno) in cases {
-            assert_eq!(change(&mut client, command, offset, length, flags), Err(errno), "{command:?} {offset} {length}");
+            assert_eq!(
+                change(&mut client, command, offset, length, flags),
+                Err(errno),
+                "{command:?} {offset} {length}"
+            );
             assert_eq!(client.read(0, 16), Ok(vec![0; 16]));
         }
         client.leave();
