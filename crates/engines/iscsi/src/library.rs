@@ -79,7 +79,7 @@ pub(crate) fn functions() -> Result<&'static Functions, CLibraryError> {
 /// What `iolab doctor` says of it.
 pub(crate) fn described() -> EngineLibrary {
     let found = functions().map_err(|error| error.to_string()).map(|functions| {
-        let file = file_of(functions.iscsi_create_context as *const c_void);
+        let file = file_of(functions.iscsi_create_context as usize);
         file.map_or_else(|| "an unknown file".to_owned(), |file| file.display().to_string())
     });
     EngineLibrary { file: "libiscsi.so.7", found, install: INSTALL }

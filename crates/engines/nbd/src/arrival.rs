@@ -73,7 +73,7 @@ impl Connection {
         if let Some(Body { place: Some(place), left, .. }) = self.body {
             pieces.shared(&flights.memory, place, left);
         }
-        if !self.guesses.list.is_empty() && !self.body.is_some_and(|body| body.place.is_none()) {
+        if !self.guesses.list.is_empty() && self.body.is_none_or(|body| body.place.is_some()) {
             for (head, guess) in self.guesses.heads.chunks_exact_mut(HEAD_ROOM).zip(&self.guesses.list) {
                 pieces.bytes(&mut head[..guess.head_bytes]);
                 if guess.data_bytes > 0 {

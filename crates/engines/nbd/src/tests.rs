@@ -6,7 +6,7 @@ mod puppet;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
 use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
@@ -19,6 +19,9 @@ use iolab_random::SplitMix64;
 
 use crate::{Nbd, NbdLane};
 use puppet::{Manner, Puppet, byte_at};
+
+/// Servers that live as long as the process.
+static SERVERS: Mutex<Vec<NbdServer>> = Mutex::new(Vec::new());
 
 /// Serves a file; the server lives as long as the process.
 fn serve_file(path: &Path, bytes: u64, place: &NbdPlace) -> NbdPlace {
@@ -45,7 +48,7 @@ fn serve_file(path: &Path, bytes: u64, place: &NbdPlace) -> NbdPlace {
     let server = NbdServer::start(place, open, &options).unwrap();
     let place = server.place().clone();
     // The names of devices outlive what made them.
-    std::mem::forget(server);
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner).push(server);
     place
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn described() -> EngineLibrary {
         let (mut major, mut minor, mut extra) = (0, 0, 0);
         // SAFETY: the function fills three numbers of ours.
         unsafe { (libraries.images.rbd_version)(&mut major, &mut minor, &mut extra) };
-        let file = file_of(libraries.images.rbd_open as *const c_void);
+        let file = file_of(libraries.images.rbd_open as usize);
         let file = file.map_or_else(|| "an unknown file".to_owned(), |file| file.display().to_string());
         format!("librbd {major}.{minor}.{extra} from {file}")
     });

@@ -86,7 +86,7 @@ fn a_virtual_ssd_has_clients_by_name_and_refusals_say_why() {
     lab.run(["run", "--name=r", "--ioengine=nbd", "--rw=read", "--size=1M"]).ended(2, "give uri=");
     served.end();
     read(&base, &[]).ended(2, "cannot connect");
-    let zoned = ["device", "create", "nbd-zoned", "--preset", "zn540", "--size", "1G"];
+    let zoned = ["device", "create", "nbd-zoned", "--model", "ideal", "--size", "64M", "zoned=yes", "zone=16M"];
     lab.run(zoned).ended(0, "");
     lab.run(["device", "serve", "nbd-zoned", "--listen", "nbd://127.0.0.1:0"]).ended(2, "has no zones");
     lab.run(["device", "destroy", "nbd-zoned"]).ended(0, "");
