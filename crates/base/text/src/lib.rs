@@ -1,9 +1,10 @@
-//! Counts, amounts and tables as people read them, and the names of error numbers.
+//! Counts, amounts and tables as people read them, the names of error numbers, and Base64.
 //!
-//! This text is only for people: what the job language reads back is printed by `units`, and so are
-//! measured times. Nothing here depends on the locale.
+//! Text for people, but for Base64: what the job language reads back is printed by `units`, and so
+//! are measured times. Nothing here knows a locale.
 
 mod amounts;
+pub mod base64;
 mod columns;
 mod counted;
 mod errno;

@@ -134,6 +134,15 @@ pub enum FileUse {
     /// them beforehand: [`crate::Engine::device`]. Its jobs are threads of one process, so that
     /// they can share a device.
     Devices,
+    /// The same, one device for each job: this option of the engine names it, else `filename`.
+    DeviceNamedBy(&'static str),
     /// Nothing: offsets are made up.
     Nothing,
+}
+
+impl FileUse {
+    /// Whether the engine opens devices itself.
+    pub fn is_devices(self) -> bool {
+        matches!(self, FileUse::Devices | FileUse::DeviceNamedBy(_))
+    }
 }

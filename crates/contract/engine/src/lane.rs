@@ -31,7 +31,8 @@ pub trait Engine {
         false
     }
 
-    /// The facts about a device named in a job, for engines with [`crate::FileUse::Devices`]. It is
+    /// The facts about a device named in a job, for engines with
+    /// [`crate::FileUse::Devices`] or [`crate::FileUse::DeviceNamedBy`]. It is
     /// called before the run, with the engine's own options as the job set them, and changes
     /// nothing.
     fn device(name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
@@ -45,9 +46,26 @@ pub trait Engine {
         None
     }
 
+    /// The library of the machine that the engine loads at run time, if it needs one. It is loaded
+    /// by this question.
+    fn library() -> Option<EngineLibrary> {
+        None
+    }
+
     /// Tells the engine what the user allows to be overwritten, for engines that make files of
     /// their own.
     fn allow_overwriting(_paths: &[PathBuf]) {}
+}
+
+/// A library of the machine that an engine loads at run time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineLibrary {
+    /// Its file.
+    pub file: &'static str,
+    /// Its version and where it was loaded from, or why it cannot be used.
+    pub found: Result<String, String>,
+    /// The command that installs it.
+    pub install: &'static str,
 }
 
 /// The facts about a device that an engine opens by itself, as a plan needs them.

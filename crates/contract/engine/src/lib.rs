@@ -16,6 +16,7 @@ pub use description::{Capabilities, EngineDescription, EngineProbe, FileEffect, 
 pub use finished::CompletionRow;
 pub use iolab_memory::{PoolView, SlotPool};
 pub use lane::{
-    Completions, DeviceFacts, Engine, Lane, LaneError, LaneRequest, OpenError, Submission, TargetFile, Wait,
+    Completions, DeviceFacts, Engine, EngineLibrary, Lane, LaneError, LaneRequest, OpenError, Submission, TargetFile,
+    Wait,
 };
 pub use op::{Completion, Op, OpKind};

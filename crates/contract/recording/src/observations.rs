@@ -71,7 +71,8 @@ pub struct DeviceSeries {
     /// Kernel names of the devices it is made of; their own entries follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// `/sys/block/NAME/queue/*` (and `size` of the device) as they were when the run began.
+    /// `/sys/block/NAME/queue/*` as they were when the run began, and of the device itself `size`
+    /// and what it is: `device/model`, `md/level`, `loop/dio`, `dm/name` and so on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// Its counters, ascending in time; the first when the run began, the last when it ended.

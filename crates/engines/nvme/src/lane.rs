@@ -6,9 +6,12 @@
 //!
 //! Unsafe because it lends the pool of slots, which outlives the lane, to a device.
 
+use std::sync::Arc;
+
 use iolab_clock::Clock;
 use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, Wait};
 use iolab_nvme_driver::{CommandOutcome, DataWindow, DriverError, Namespace, Submit, WaitPolicy};
+use iolab_virtual_ssd::Subsystem;
 
 use crate::any_transport::AnyPair;
 use crate::errno;
@@ -52,6 +55,13 @@ struct File {
     first_queue: usize,
 }
 
+/// A device that has been opened for a lane.
+struct Source {
+    opened: Opened,
+    namespace: u32,
+    gone_note: String,
+}
+
 /// A device that has the slots mapped.
 #[derive(Debug)]
 struct Device {
@@ -71,6 +81,31 @@ struct Slots {
 
 impl NvmeLane {
     pub(crate) fn open(request: &LaneRequest<'_>) -> Result<NvmeLane, OpenError> {
+        NvmeLane::on(request, &|text| {
+            let name = DeviceName::parse(text)?;
+            let opened = opened::open(&name)?;
+            Ok(Source { opened, namespace: name.namespace, gone_note: gone_note(&name) })
+        })
+    }
+
+    /// A lane on the first namespace of a drive of this process, for servers that show the drive by
+    /// other protocols than NVMe. The lane has a controller of its own; the files of the request
+    /// are names only.
+    ///
+    /// # Errors
+    /// The drive has no controller left, or the options do not fit.
+    pub fn on_drive(drive: &Arc<Subsystem>, clock: &Clock, request: &LaneRequest<'_>) -> Result<NvmeLane, OpenError> {
+        NvmeLane::on(request, &|text| {
+            let opened = opened::open_inline(drive, clock)?;
+            Ok(Source { opened, namespace: 1, gone_note: format!("{text}: the drive is gone") })
+        })
+    }
+
+    /// A lane on what `source` opens for each name.
+    fn on(
+        request: &LaneRequest<'_>,
+        source: &dyn Fn(&str) -> Result<Source, NvmeDeviceError>,
+    ) -> Result<NvmeLane, OpenError> {
         let options = LaneOptions::of(request).map_err(|message| OpenError { message, errno: Some(libc::EINVAL) })?;
         // SAFETY: the pool outlives the lane (contract of `LaneRequest`), and the lane's drop ends
         // the devices' use of it before the window goes.
@@ -98,10 +133,9 @@ impl NvmeLane {
             let text = target.path.to_string_lossy();
             let failed =
                 |error: NvmeDeviceError| OpenError { message: format!("{text}: {error}"), errno: error.errno() };
-            let name = DeviceName::parse(&text).map_err(|error| failed(error.into()))?;
-            let opened = opened::open(&name).map_err(failed)?;
+            let Source { opened, namespace, gone_note } = source(&text).map_err(failed)?;
             let driver = |error: DriverError| failed(error.into());
-            let namespace = opened.namespace(name.namespace).map_err(failed)?;
+            let namespace = opened.namespace(namespace).map_err(failed)?;
             let address = opened.controller.map(&pool).map_err(driver)?;
             let first_queue = queues.len();
             for number in 0..options.queue_pairs {
@@ -111,7 +145,7 @@ impl NvmeLane {
                 queues.push(Queue { pair: Some(pair), device: devices.len() });
             }
             files.push(File { namespace, block_shift: namespace.block_bytes().trailing_zeros(), first_queue });
-            devices.push(Device { opened, gone_note: gone_note(&name), address });
+            devices.push(Device { opened, gone_note, address });
         }
         (lane.queues, lane.files, lane.devices) = (queues.into(), files.into(), devices.into());
         Ok(lane)

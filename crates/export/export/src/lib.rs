@@ -1,4 +1,4 @@
-//! What is needed to export a lane to the kernel, through any kernel interface.
+//! What is needed to export a lane to the kernel, through any kernel interface, and to the network.
 //!
 //! ```text
 //!  kernel request ─▶ Request ─▶ Exporter: alignment, range lock, pieces ─▶ Op ─▶ lane
@@ -11,12 +11,14 @@
 //! time, short transfers. [`CommandRing`] carries the commands of interfaces that use io_uring,
 //! [`Stop`] ends a server from outside, and [`beside()`] runs the threads of a device with several
 //! lanes, whose exporters share [`SharedRanges`]. [`fuse`] shows a lane as one file, [`ublk`] as a
-//! block device; the other modules know neither. Nothing here prints or reads a clock.
+//! block device, [`nbd`] as an export of NBD; the other modules know none of them. Nothing here
+//! prints, and only [`nbd`] reads a clock.
 
 mod beside;
 mod blocks;
 mod exporter;
 pub mod fuse;
+pub mod nbd;
 mod placement;
 mod pool_shape;
 mod ram_lane;

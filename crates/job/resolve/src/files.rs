@@ -125,6 +125,15 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
         job.error("nrfiles", format!("nrfiles={files} is more than {MOST_FILES}"), "");
         files = 1;
     }
+    if let FileUse::DeviceNamedBy(option) = job.engine.capabilities.files
+        && let Some(device) = job.section.engine_settings.text(option)
+    {
+        if job.has("filename") {
+            let reason = format!("{option} names the device, so filename has no effect");
+            job.warn("filename", reason, "use only one of them");
+        }
+        return vec![own_device(job, device.to_owned(), FileOrigin::Named)];
+    }
     if let Some(below) = job.text("opendir") {
         return opened_directory(job, &below);
     }
@@ -150,7 +159,7 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     let names = (0..files.clamp(1, MOST_FILES) as usize)
         .map(|file| generate(&format, &Keywords { job: job_name, clone: job.clone, file }));
     // A pattern given by the job can name devices: one of each number.
-    if job.engine.capabilities.files == FileUse::Devices && job.has("filename_format") {
+    if job.engine.capabilities.files.is_devices() && job.has("filename_format") {
         return names.map(|name| own_device(job, name, FileOrigin::Named)).collect();
     }
     let targets = names.map(|name| {
@@ -205,7 +214,7 @@ fn in_this_form(list: &str) -> Option<String> {
 }
 
 fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan) -> Vec<Target> {
-    if job.engine.capabilities.files == FileUse::Devices
+    if job.engine.capabilities.files.is_devices()
         && let Some(right) = in_this_form(list)
     {
         let reason = "in filename, `:` separates names, so this is not read as one device";
@@ -224,7 +233,7 @@ fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan
         job.error("filename", "standard input and output cannot be used as a file", "name a file or device");
     }
     // The names of an engine's own devices are not paths.
-    let directory = directory.filter(|_| job.engine.capabilities.files != FileUse::Devices);
+    let directory = directory.filter(|_| !job.engine.capabilities.files.is_devices());
     names.into_iter().map(|name| target(job, below(directory, &name), FileOrigin::Named, layout)).collect()
 }
 
@@ -252,8 +261,12 @@ fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
 
 /// A device that the engine opens by itself: the engine reports its size.
 fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
+    let at = match job.engine.capabilities.files {
+        FileUse::DeviceNamedBy(option) if !job.has("filename") || job.section.engine_settings.has(option) => option,
+        _ => "filename",
+    };
     if matches!(origin, FileOrigin::Generated { .. }) {
-        job.error("filename", format!("engine {} needs the name of a device", job.engine.name), "give filename=");
+        job.error(at, format!("engine {} needs the name of a device", job.engine.name), &format!("give {at}="));
         return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
     }
     match job.request.machine.device(job.engine.name, &path, &job.section.engine_settings) {
@@ -263,8 +276,8 @@ fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
         }
         Err(error) => {
             match error.is_refusal() {
-                true => job.refuse("filename", error.message),
-                false => job.error("filename", error.message, ""),
+                true => job.refuse(at, error.message),
+                false => job.error(at, error.message, ""),
             }
             Target { path, kind: PathKind::Missing, origin, block_bytes: 1 }
         }
@@ -274,7 +287,7 @@ fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
 fn target(job: &Job<'_>, path: String, origin: FileOrigin, layout: &LayoutPlan) -> Target {
     match job.engine.capabilities.files {
         FileUse::Descriptors => {}
-        FileUse::Devices => return own_device(job, path, origin),
+        FileUse::Devices | FileUse::DeviceNamedBy(_) => return own_device(job, path, origin),
         FileUse::Paths | FileUse::Nothing => {
             return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
         }

@@ -1,6 +1,5 @@
 //! Thread or process, CPUs, priorities, identity.
 
-use iolab_engine::FileUse;
 use iolab_jobfile::{NumberRules, parse_value};
 use iolab_options::{Value, ValueKind};
 use iolab_plan::{CgroupPlan, CpuPolicy, NumaPolicy, ProcessPlan};
@@ -13,7 +12,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
     let (cpus, cpu_policy) = cpus(job);
     ProcessPlan {
         // Only threads can share a device that is opened once.
-        thread: job.on("thread") || job.engine.capabilities.files == FileUse::Devices,
+        thread: job.on("thread") || job.engine.capabilities.files.is_devices(),
         nice: nice(job),
         io_priority: io_priority(job),
         cpus,

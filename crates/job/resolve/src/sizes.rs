@@ -153,7 +153,7 @@ fn check_known(job: &Job<'_>, wanted: &Wanted, targets: &[Target]) -> bool {
         return false;
     }
     let lost = |target: &Target| target.kind == PathKind::Missing;
-    if job.engine.capabilities.files == FileUse::Devices && targets.iter().any(lost) {
+    if job.engine.capabilities.files.is_devices() && targets.iter().any(lost) {
         // The reason why the device is missing was reported when it was looked up.
         return false;
     }

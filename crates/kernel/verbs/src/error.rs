@@ -2,6 +2,8 @@
 
 use std::io;
 
+use iolab_c_library::CLibraryError;
+
 /// Why an operation of RDMA failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerbsError {
@@ -47,6 +49,12 @@ fn reason(status: i32) -> &'static str {
         8 | 111 => ": nobody listens there",
         28 => ": it gives a reason of its own",
         _ => "",
+    }
+}
+
+impl From<CLibraryError> for VerbsError {
+    fn from(CLibraryError { library, why }: CLibraryError) -> VerbsError {
+        VerbsError::NotInstalled { library, why }
     }
 }
 

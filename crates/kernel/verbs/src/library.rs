@@ -1,55 +1,17 @@
 //! The two libraries, loaded once for the process and never unloaded.
-#![allow(unsafe_code, reason = "island: dlopen, dlsym, and the types of foreign functions")]
+#![allow(unsafe_code, reason = "island: the types of foreign functions, and calls of them")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
+
+use iolab_c_library::c_functions;
 
 use crate::abi::{
     CmEvent, CmId, CompChannel, ConnParam, Cq, DeviceAttr, EventChannel, Mr, Pd, QpInitAttr, VerbsContext,
 };
 use crate::error::VerbsError;
 
-macro_rules! functions {
-    ($name:ident, $what:literal, $file:literal: $($function:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        #[doc = $what]
-        #[derive(Debug, Clone, Copy)]
-        pub(crate) struct $name {
-            $(pub(crate) $function: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-        }
-
-        impl $name {
-            fn load() -> Result<$name, VerbsError> {
-                let library = concat!($file, "\0");
-                let missing = |why: String| VerbsError::NotInstalled { library: $file, why };
-                // SAFETY: the name is a C string. Loading runs the constructors of a library that
-                // the administrator of the machine has installed for this purpose.
-                let handle = unsafe { libc::dlopen(library.as_ptr().cast(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-                if handle.is_null() {
-                    return Err(missing(loader_text()));
-                }
-                Ok($name {
-                    $($function: {
-                        let symbol = concat!(stringify!($function), "\0");
-                        // SAFETY: the handle is one of dlopen, and the name is a C string.
-                        let address = unsafe { libc::dlsym(handle, symbol.as_ptr().cast()) };
-                        if address.is_null() {
-                            return Err(missing(format!("it has no function {}", stringify!($function))));
-                        }
-                        // SAFETY: the library exports this symbol as the function of that name,
-                        // whose type has been declared like this in its header since version 1.
-                        unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(
-                                address,
-                            )
-                        }
-                    },)*
-                })
-            }
-        }
-    };
-}
-
-functions! {
+c_functions! {
     Verbs, "Functions of `libibverbs`.", "libibverbs.so.1":
     ibv_alloc_pd: fn(*mut VerbsContext) -> *mut Pd;
     ibv_dealloc_pd: fn(*mut Pd) -> c_int;
@@ -65,7 +27,7 @@ functions! {
     ibv_wc_status_str: fn(c_uint) -> *const c_char;
 }
 
-functions! {
+c_functions! {
     Manager, "Functions of `librdmacm`.", "librdmacm.so.1":
     rdma_create_event_channel: fn() -> *mut EventChannel;
     rdma_destroy_event_channel: fn(*mut EventChannel);
@@ -116,10 +78,4 @@ fn text_of(text: *const c_char) -> String {
     }
     // SAFETY: these functions of the library return constant C strings.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-}
-
-fn loader_text() -> String {
-    // SAFETY: dlerror returns a C string or null; it stays valid until the thread's next such call.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() { "no reason given".to_owned() } else { text_of(text) }
 }

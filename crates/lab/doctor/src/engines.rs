@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use iolab_engine::EngineProbe;
-use iolab_runner::Engines;
+use iolab_engine::{EngineLibrary, EngineProbe};
+use iolab_runner::{EngineEntry, Engines};
 
 use crate::check::{Check, CheckStatus, read};
 
@@ -26,6 +26,7 @@ pub(crate) fn all(engines: Engines) -> Vec<Check> {
             "TMPDIR=/some/folder iolab doctor",
         )],
     };
+    checks.extend(engines.entries().iter().filter_map(library));
     checks.extend([fuse(), ublk(), vfio()]);
     checks
 }
@@ -43,8 +44,22 @@ pub(crate) fn of(all: Engines, names: &[&str]) -> Vec<Check> {
         // about this job.
         let plain = engine.trials.first().filter(|trial| trial.topic.starts_with(engine.name));
         checks.extend(plain.map(|trial| folder.attempt(trial)));
+        checks.extend(all.entry(name).and_then(library));
     }
     checks
+}
+
+/// The library that an engine loads at run time.
+fn library(engine: &EngineEntry) -> Option<Check> {
+    let EngineLibrary { file, found, install } = (engine.library)()?;
+    let topic = format!("{} by {file}", engine.description.name);
+    Some(match found {
+        Ok(found) => Check::ok(&topic, found),
+        Err(why) => {
+            let consequence = format!("jobs with ioengine={} do not run", engine.description.name);
+            Check::new(CheckStatus::No, &topic, why, &consequence, install)
+        }
+    })
 }
 
 /// A folder of its own, removed afterwards.

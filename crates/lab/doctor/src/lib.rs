@@ -5,12 +5,14 @@
 //! run.
 
 mod check;
+mod device;
 mod engines;
 mod job;
 mod machine;
 mod stores;
 
 pub use check::{Check, CheckStatus};
+pub use device::{DeviceLayer, DeviceReport, of_device};
 use iolab_pipeline::{Pipeline, PlanRequest};
 use iolab_runner::Engines;
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use iolab_engine::{Capabilities, FileUse};
+use iolab_engine::Capabilities;
 use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, JudgedHazard, PathChange, Removal};
 use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};
@@ -127,7 +127,7 @@ impl Check {
 
 /// Whether the engine opens devices that the kernel knows nothing of.
 fn opens_devices(can: &Capabilities) -> bool {
-    can.files == FileUse::Devices
+    can.files.is_devices()
 }
 
 fn destroys(worker: &WorkerPlan, can: &Capabilities) -> bool {

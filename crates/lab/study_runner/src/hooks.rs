@@ -23,6 +23,19 @@ pub(crate) fn around<T>(study: &Study, work: impl FnOnce() -> Result<T, Failure>
     Ok(done)
 }
 
+/// Whether a command succeeds by which a point of an axis asks for what it needs.
+pub(crate) fn is_met(needs: &str) -> bool {
+    let Ok(path) = path() else { return false };
+    let asked = Command::new("sh")
+        .args(["-c", needs])
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    asked.is_ok_and(|status| status.success())
+}
+
 /// Runs a command in its own process group: a terminal's SIGINT ends trials, not the cleanup.
 fn shell(what: &str, command: Option<&str>) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };

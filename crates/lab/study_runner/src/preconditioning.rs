@@ -33,7 +33,7 @@ pub(crate) fn targets(engines: Engines, plans: &[Plan]) -> Vec<Target> {
             if engine.capabilities.files == FileUse::Paths || engine.capabilities.reach == Reach::Processor {
                 continue;
             }
-            let is_device = |file: &FilePlan| file.block_device || engine.capabilities.files == FileUse::Devices;
+            let is_device = |file: &FilePlan| file.block_device || engine.capabilities.files.is_devices();
             for file in &worker.files {
                 let end = file.layout_bytes.max(file.start_bytes.saturating_add(file.length_bytes));
                 let size_bytes = (!is_device(file)).then_some(end);

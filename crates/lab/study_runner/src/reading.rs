@@ -9,7 +9,7 @@ use iolab_study::{Design, JobSetting, JobSource, Study};
 
 pub(crate) use crate::collections::mistake;
 use crate::folder::Folder;
-use crate::{collections, cost, device};
+use crate::{collections, cost, device, hooks};
 
 /// How a study differs from its file.
 #[derive(Debug, Clone, Default)]
@@ -69,6 +69,7 @@ pub fn read(path: &Path, form: &StudyForm) -> Result<(Study, String), Failure> {
         let device = device::named(name)?;
         study = study.on_device(device).map_err(|error| mistake(path, &error))?;
     }
+    study = study.without_unmet(hooks::is_met).map_err(|error| mistake(path, &error))?;
     if let Some(blocks) = form.blocks {
         (study.blocks, study.auto_blocks) = (blocks, None);
     }

@@ -12,6 +12,7 @@ mod device_sampler;
 mod file_facts;
 mod file_id;
 mod host;
+mod identity;
 mod machine;
 mod mounts;
 mod names;
@@ -28,6 +29,7 @@ pub use file_facts::{
 };
 pub use file_id::FileId;
 pub use host::{locked_memory_limit, page_bytes};
+pub use identity::HARDWARE_QUEUES;
 pub use machine::{CpuActivity, CpuTicks};
 pub use mounts::{MountEntry, Swap};
 pub use processes::{ProcessTime, RunAndWait, descendants};

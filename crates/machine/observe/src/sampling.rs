@@ -42,10 +42,13 @@ struct OpenHost {
 }
 
 impl System {
-    /// A device as in a recording: its parts and its current settings, without samples.
+    /// A device as in a recording: its parts, its current settings and its identity, without
+    /// samples.
     pub fn series_of(&self, device: &BlockDeviceFacts) -> DeviceSeries {
         let name = device.name.clone();
-        DeviceSeries { parts: device.parts.clone(), settings: self.queue_settings(&name), name, ..Default::default() }
+        let mut settings = self.queue_settings(&name);
+        settings.extend(self.identity(&name));
+        DeviceSeries { parts: device.parts.clone(), settings, name, ..Default::default() }
     }
 
     /// The readable files of `/sys/block/NAME/queue`, and the `size` of the device in sectors of

@@ -15,7 +15,6 @@
 //! source of random bytes ([`Entropy`] is passed in), TLS and its keys.
 #![forbid(unsafe_code)]
 
-mod base64;
 mod controller;
 mod group;
 mod hash;

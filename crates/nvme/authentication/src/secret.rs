@@ -8,7 +8,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::base64;
+use iolab_text::base64;
+
 use crate::hash::HashFunction;
 
 /// The text that is hashed with a secret and a name into a key.

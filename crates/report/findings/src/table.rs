@@ -4,7 +4,8 @@ use iolab_recording::{Finding, Recording, Severity};
 
 use crate::facts::Facts;
 use crate::rules::{
-    RuleMatch, arithmetic, cache, damage, ending, host, processor, queue, requests, samples, schedule, steadiness,
+    RuleMatch, arithmetic, cache, damage, ending, host, layers, processor, queue, requests, samples, schedule,
+    steadiness,
 };
 
 /// One rule.
@@ -136,6 +137,20 @@ pub const RULES: &[Rule] = &[
         consequence: "Some or all of these reads may have come from RAM; the recording cannot tell.",
         advice: "Set direct=1, or use files much larger than RAM.",
         find: cache::fits_in_memory,
+    },
+    Rule {
+        name: "array-not-whole",
+        looks_at: "Whether software RAIDs below the files have all their disks and are at rest.",
+        consequence: "The array read from fewer disks, or worked for itself, so it was not as fast as when it is whole.",
+        advice: "Wait until `cat /proc/mdstat` shows no recovery, resync or check, and replace missing disks.",
+        find: layers::array_not_whole,
+    },
+    Rule {
+        name: "loop-page-cache",
+        looks_at: "Whether loop devices below jobs with direct I/O use the page cache.",
+        consequence: "Data went through the page cache of the file below the loop device, although the jobs bypass it.",
+        advice: "Make the loop device with losetup --direct-io=on, or run: losetup --direct-io=on /dev/loopN.",
+        find: layers::loop_through_cache,
     },
     Rule {
         name: "uncounted",

@@ -114,12 +114,36 @@ const EDGES: &[Edge] = &[
         let found = VerificationRecording { intervals: 64, damaged: 2, first: vec![block], aftermath: None };
         recording.workers[0].verification = Some(found);
     }),
+    ("loop-page-cache", "loop-direct", |recording| of_layer(recording, &[("loop/dio", "0")])),
+    ("array-not-whole", "loop-direct", |recording| {
+        of_layer(recording, &[("md/level", "raid5"), ("md/degraded", "1"), ("md/raid_disks", "3")]);
+    }),
+    ("array-not-whole", "loop-direct", |recording| {
+        of_layer(recording, &[("md/level", "raid1"), ("md/degraded", "0"), ("md/sync_action", "resync")]);
+    }),
     ("interrupted", "paced", |recording| recording.interrupted = true),
     ("rate-not-reached", "paced", |recording| {
         let schedule = recording.workers[0].schedule.as_mut().expect("paced");
         schedule.sent /= 2;
     }),
 ];
+
+/// Gives the first device of a recording parameters of a layer.
+fn of_layer(recording: &mut Recording, parameters: &[(&str, &str)]) {
+    let devices = &mut recording.observations.as_mut().expect("observed").devices;
+    let settings = &mut devices.first_mut().expect("a device").settings;
+    settings.extend(parameters.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+}
+
+/// Layers as they should be are no finding.
+#[test]
+fn whole_arrays_and_direct_loops_are_nothing_to_tell() {
+    let mut recording = recording("loop-direct");
+    let before = rules_of(&recording);
+    let whole = [("md/level", "raid5"), ("md/degraded", "0"), ("md/sync_action", "idle"), ("loop/dio", "1")];
+    of_layer(&mut recording, &whole);
+    assert_eq!(rules_of(&recording), before);
+}
 
 /// Makes a recording one of devices that do not count.
 fn stop_counting(recording: &mut Recording) {

@@ -28,6 +28,9 @@ pub struct Point {
     /// A description in a sentence; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
+    /// Shell command that succeeds where this point can be had; empty if it can be had anywhere.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub needs: String,
 }
 
 /// More points than this are treated as a mistake.

@@ -66,6 +66,7 @@ pub fn design(study: &Study) -> Result<Design, StudyError> {
         axes: study.axes.iter().map(|axis| axis.name.clone()).collect(),
         trials: order(study, configurations.len()),
         warnings: [
+            study.left_out.clone(),
             confounded(study, &configurations),
             too_few_blocks(configurations.len(), study.blocks).into_iter().collect(),
         ]

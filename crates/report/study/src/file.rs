@@ -83,6 +83,9 @@ pub struct Study {
     /// The device that was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedDevice>,
+    /// What was left out because this machine does not have it, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// A shorter form of a study, to check that it works and what it roughly shows.
@@ -219,6 +222,7 @@ impl File {
             quick: self.quick()?,
             device_form: self.device.as_ref().map(|table| table.read(text)).transpose()?,
             served: None,
+            left_out: Vec::new(),
             varies_storage: self.varies_storage,
             before_all: self.before_all,
             after_all: self.after_all,
@@ -331,6 +335,7 @@ impl Default for Study {
             quick: None,
             device_form: None,
             served: None,
+            left_out: Vec::new(),
             varies_storage: false,
         }
     }

@@ -28,6 +28,7 @@ mod file;
 mod job_text;
 mod ladder;
 mod ladder_result;
+mod needs;
 mod on_device;
 mod pace;
 mod precondition;

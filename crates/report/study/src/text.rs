@@ -131,7 +131,7 @@ pub fn describe_results(
     let mut text = format!("{}\n\n{findings}{}\n", study.title, answer.sentence);
     let others = answer.others.iter().map(|(number, told)| format!("{}: {told}", analysis.figures[*number].name()));
     text += &listed(answer.findings.iter().cloned().chain(others).map(|told| format!("- {told}")), 3 * MOST_LINES);
-    text += &listed(warnings.iter().cloned(), MOST_LINES);
+    text += &listed(study.left_out.iter().chain(warnings).cloned(), MOST_LINES);
     text += &table(study, design, analysis, rules);
     for ladder in analysis.ladders.iter().take(MOST_LADDERS) {
         text += &ladder_text(study, design, ladder);

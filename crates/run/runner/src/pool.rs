@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use iolab_engine::{Capabilities, FileUse};
+use iolab_engine::Capabilities;
 use iolab_guard::{Guard, OpenMode, PathChange};
 use iolab_memory::{Backing, SlotPool};
 use iolab_plan::{BufferMemory, WorkerPlan};
@@ -15,7 +15,7 @@ use crate::trouble::Fatal;
 pub(crate) fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<SlotPool, Fatal> {
     let backing = match &plan.buffers.memory {
         // A device served by another process must be able to map the buffers.
-        BufferMemory::Anonymous if capabilities.files == FileUse::Devices => Backing::Memfd,
+        BufferMemory::Anonymous if capabilities.files.is_devices() => Backing::Memfd,
         BufferMemory::Anonymous => Backing::Anonymous,
         BufferMemory::Shared => Backing::Shared,
         BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },

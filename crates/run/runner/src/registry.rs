@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{DeviceFacts, Engine, EngineDescription, Lane, OpenError};
+use iolab_engine::{DeviceFacts, Engine, EngineDescription, EngineLibrary, Lane, OpenError};
 use iolab_options::Settings;
 use iolab_recording::WorkerRecording;
 
@@ -23,6 +23,8 @@ pub struct EngineEntry {
     pub remakes: fn(&Settings) -> bool,
     /// Why a job must not write to a device that the engine opens by itself, if it must not.
     pub overwrite_refusal: fn(&Path, &Settings, &str, &[PathBuf]) -> Option<String>,
+    /// The library that it loads at run time.
+    pub library: fn() -> Option<EngineLibrary>,
     /// Passes on what the user allows to be overwritten.
     pub allow_overwriting: fn(&[PathBuf]),
     pub(crate) live: fn(&Task<'_>) -> WorkerRecording,
@@ -39,6 +41,7 @@ impl EngineEntry {
             opens: E::opens,
             remakes: E::remakes,
             overwrite_refusal: E::overwrite_refusal,
+            library: E::library,
             allow_overwriting: E::allow_overwriting,
             live: worker::live::<E>,
             lane,

@@ -5,6 +5,7 @@ mod attach;
 mod authentication;
 mod hosts;
 mod listen;
+mod nbd;
 mod serve;
 
 use std::fmt::Write;

@@ -62,7 +62,7 @@ fn describe(engine: &EngineDescription) -> String {
     let files = match can.files {
         FileUse::Descriptors => "files and devices, opened by iolab",
         FileUse::Paths => "file names",
-        FileUse::Devices => "names of devices, opened by the engine",
+        FileUse::Devices | FileUse::DeviceNamedBy(_) => "names of devices, opened by the engine",
         FileUse::Nothing => "none",
     };
     let queue = if can.synchronous {

@@ -51,11 +51,11 @@ fn fio_page() -> String {
 /// Engines of fio that this program does not have, and why.
 const ABSENT_ENGINES: &[(&str, &str)] = &[
     ("dev-dax, libpmem, mtd, pmemblk", "for kinds of memory that hardly a machine has"),
-    ("dfs, gfapi, libhdfs, nfs, rados, rbd", "remote systems by their own C libraries; mount them"),
+    ("dfs, gfapi, libhdfs, nfs, rados", "remote systems by their own C libraries; mount them"),
     ("e4defrag", "defragments ext4, which is no measurement"),
     ("exec", "`exec_prerun`, `exec_postrun` and `--beside` run commands"),
     ("external", "engines are built in; fio's have the layout of its own structures"),
-    ("http, libiscsi, nbd, rdma", "attach the device to the kernel, or use `nvme` over TCP"),
+    ("rdma", "attach the device to the kernel, or use `nvme` over TCP"),
     (
         "libblkio, libcufile, libhipfile, libzbc, xnvme",
         "need C libraries; `nvme`, `io_uring_cmd` reach the same drives",

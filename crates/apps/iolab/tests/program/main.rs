@@ -9,6 +9,7 @@ mod compare;
 mod db;
 mod device_catalogue;
 mod device_media;
+mod device_nbd;
 mod device_served;
 mod device_tcp;
 mod device_vfio_user;

@@ -145,7 +145,7 @@ impl<E: Engine> Rig<E> {
         let mut scratch = Scratch::new();
         match E::DESCRIPTION.capabilities.files {
             FileUse::Descriptors => files.iter().for_each(|&(size, access)| scratch.add(size, access, setup.direct)),
-            FileUse::Devices => {
+            FileUse::Devices | FileUse::DeviceNamedBy(_) => {
                 files.iter().for_each(|&(size, _)| scratch.add(size, Access::Missing, false));
                 scratch.name(setup.device.expect("the setup of an engine with devices says how they are named"));
             }
@@ -289,7 +289,9 @@ impl<E: Engine> Rig<E> {
         let capabilities = E::DESCRIPTION.capabilities;
         match capabilities.files {
             files if holds_data(files) && capabilities.moves_data => assert_eq!(result, BLOCK as i32),
-            FileUse::Descriptors | FileUse::Devices | FileUse::Nothing => assert!(result >= 0, "failed with {result}"),
+            FileUse::Descriptors | FileUse::Devices | FileUse::DeviceNamedBy(_) | FileUse::Nothing => {
+                assert!(result >= 0, "failed with {result}")
+            }
             // Whether creating or deleting these paths succeeds depends on the engine.
             FileUse::Paths => {}
         }
@@ -320,7 +322,7 @@ impl<E: Engine> Rig<E> {
 
 /// Whether the lane keeps what is written.
 pub(super) fn holds_data(files: FileUse) -> bool {
-    matches!(files, FileUse::Descriptors | FileUse::Devices)
+    files == FileUse::Descriptors || files.is_devices()
 }
 
 fn open_lane<E: Engine>(

@@ -48,8 +48,9 @@ impl MachineFacts for Lab {
         2 << 20
     }
     fn device(&self, engine: &str, name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
-        assert_eq!(engine, "drives");
+        assert!(["drives", "exports"].contains(&engine), "{engine}");
         match name {
+            "far://shelf" => Ok(DeviceFacts { size_bytes: GIB, block_bytes: 1 }),
             "bus=7 unit=1" => Ok(DeviceFacts { size_bytes: GIB, block_bytes: 4096 }),
             "bus=7 unit=2" => Err(OpenError { message: format!("{name}: somebody's"), errno: Some(1) }),
             _ => Err(OpenError { message: format!("{name}: there is no such drive"), errno: None }),
@@ -150,8 +151,14 @@ static FILECREATE: EngineDescription =
 static DRIVES: EngineDescription =
     engine("drives", Capabilities { synchronous: false, files: FileUse::Devices, syncs: true, ..SYNCHRONOUS }, &[]);
 
-pub(crate) static ENGINES: [&EngineDescription; 8] =
-    [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES];
+static EXPORTS: EngineDescription = engine(
+    "exports",
+    Capabilities { synchronous: false, files: FileUse::DeviceNamedBy("address"), syncs: true, ..SYNCHRONOUS },
+    &[OptionEntry { name: "address", kind: ValueKind::Text, ..OptionEntry::BLANK }],
+);
+
+pub(crate) static ENGINES: [&EngineDescription; 9] =
+    [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES, &EXPORTS];
 
 /// A request for a job set, with everything at its defaults.
 pub(crate) fn request(jobs: &JobSet) -> ResolveRequest<'_> {

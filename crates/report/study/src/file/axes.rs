@@ -30,6 +30,8 @@ struct PointTable {
     set: BTreeMap<String, Scalar>,
     #[serde(default)]
     about: String,
+    #[serde(default)]
+    needs: String,
 }
 
 #[derive(Deserialize)]
@@ -82,7 +84,7 @@ pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
 fn single(option: &str, values: Vec<String>) -> Vec<Point> {
     let point = |value: String| {
         let settings = vec![JobSetting { option: option.to_owned(), value: value.clone() }];
-        Point { name: value, settings, about: String::new() }
+        Point { name: value, settings, about: String::new(), needs: String::new() }
     };
     values.into_iter().map(point).collect()
 }
@@ -101,7 +103,7 @@ fn zipped(options: &[String], rows: &[Vec<Scalar>]) -> Result<Vec<Point>, StudyE
         let pairs = options.iter().zip(&values);
         let settings =
             pairs.map(|(option, value)| JobSetting { option: option.clone(), value: value.clone() }).collect();
-        Ok(Point { name: values.join("/"), settings, about: String::new() })
+        Ok(Point { name: values.join("/"), settings, about: String::new(), needs: String::new() })
     };
     rows.iter().map(point).collect()
 }
@@ -111,6 +113,7 @@ fn named(points: &[PointTable]) -> Vec<Point> {
         name: point.name.clone(),
         settings: settings(&point.set),
         about: point.about.trim().to_owned(),
+        needs: point.needs.trim().to_owned(),
     };
     points.iter().map(point).collect()
 }

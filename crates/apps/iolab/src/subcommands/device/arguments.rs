@@ -82,9 +82,10 @@ pub(crate) struct ServeArguments {
     /// Device name
     #[arg(required_unless_present_any = ["null", "file", "device"])]
     pub(crate) name: Option<String>,
-    /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`; or
-    /// virtual machines and programs here, by vfio-user: `vfio-user:/run/fast.sock`; may be given
-    /// several times
+    /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`;
+    /// virtual machines and programs here, by vfio-user: `vfio-user:/run/fast.sock`; or clients of
+    /// NBD: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/disk.nbd`; may be given several
+    /// times
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Vec<String>,
     /// Hosts that may connect by --listen tcp://, by their NVMe names (`cat /etc/nvme/hostnqn`);

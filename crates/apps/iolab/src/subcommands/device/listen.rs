@@ -1,5 +1,5 @@
-//! `iolab device serve --listen`: the device as an NVMe/TCP subsystem, and as a PCI function behind
-//! vfio-user.
+//! `iolab device serve --listen`: the device as an NVMe/TCP subsystem, as a PCI function behind
+//! vfio-user, and as an export of NBD.
 
 use std::fmt::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_device_link::RunningDrive;
+use iolab_export::nbd::NbdPlace;
+use iolab_nbd::{NbdAddress, NbdUri};
 use iolab_nvme_fabrics::QualifiedName;
 use iolab_nvme_tcp::{LinkFault, SocketLoop, TargetOptions, TcpTarget};
 use iolab_vfio_user::VfioUserServer;
@@ -27,6 +29,8 @@ pub(super) enum Place {
     Tcp(SocketAddr),
     /// Over vfio-user.
     VfioUser(PathBuf),
+    /// By NBD; the name of the export, if the address has one.
+    Nbd(NbdPlace, Option<String>),
 }
 
 /// Every place that `--listen` names.
@@ -104,8 +108,11 @@ pub(super) fn vfio_user(
 
 /// Parses the URL of a place.
 fn place(url: &str) -> Result<Place, String> {
-    let advice = "write tcp://ADDRESS:PORT, as in tcp://127.0.0.1:4420, or vfio-user:PATH, as in \
-        vfio-user:/run/fast.sock";
+    let advice = "write tcp://ADDRESS:PORT, as in tcp://127.0.0.1:4420, vfio-user:PATH, as in \
+        vfio-user:/run/fast.sock, nbd://ADDRESS:PORT or nbd+unix:///?socket=PATH";
+    if NbdUri::is_meant(url) {
+        return nbd_place(url);
+    }
     if let Some(path) = url.strip_prefix("vfio-user:") {
         if path.is_empty() || path.ends_with('/') {
             return Err(format!("--listen {url} names no socket: {advice}"));
@@ -121,6 +128,21 @@ fn place(url: &str) -> Result<Place, String> {
     found.into_iter().next().map(Place::Tcp).ok_or_else(|| format!("--listen {url}: no such address"))
 }
 
+fn nbd_place(url: &str) -> Result<Place, String> {
+    // A port of 0 asks for any that is free; an address of an export never has it.
+    let tcp = url.starts_with("nbd://");
+    let any_port = url.strip_suffix(":0").or_else(|| url.strip_suffix(":0/")).filter(|_| tcp);
+    let uri: NbdUri = any_port.unwrap_or(url).parse().map_err(|error| format!("--listen {error}"))?;
+    let export = Some(uri.export).filter(|name| !name.is_empty());
+    let (host, port) = match uri.address {
+        NbdAddress::Unix(path) => return Ok(Place::Nbd(NbdPlace::Unix(path), export)),
+        NbdAddress::Tcp { host, port } => (host, if any_port.is_some() { 0 } else { port }),
+    };
+    let found = (host.as_str(), port).to_socket_addrs().map_err(|error| format!("--listen {url}: {error}"))?;
+    let found = found.into_iter().next().map(|address| Place::Nbd(NbdPlace::Tcp(address), export));
+    found.ok_or_else(|| format!("--listen {url}: no such address"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +155,17 @@ mod tests {
         for (url, expected) in [("vfio-user:/run/fast.sock", "/run/fast.sock"), ("vfio-user:a.sock", "./a.sock")] {
             assert_eq!(place(url).unwrap(), Place::VfioUser(expected.into()));
         }
+        let nbd = |place, name: Option<&str>| Place::Nbd(place, name.map(str::to_owned));
+        for (url, expected) in [
+            ("nbd://127.0.0.1", nbd(NbdPlace::Tcp("127.0.0.1:10809".parse().unwrap()), None)),
+            ("nbd://127.0.0.1:0", nbd(NbdPlace::Tcp("127.0.0.1:0".parse().unwrap()), None)),
+            ("nbd://[::1]:7/disk", nbd(NbdPlace::Tcp("[::1]:7".parse().unwrap()), Some("disk"))),
+            ("nbd+unix:///?socket=/run/s", nbd(NbdPlace::Unix("/run/s".into()), None)),
+        ] {
+            assert_eq!(place(url).unwrap(), expected, "{url}");
+        }
+        assert!(place("nbd+unix:///").unwrap_err().contains("socket=PATH"));
+        assert!(place("nbds://127.0.0.1").unwrap_err().contains("TLS"));
         for url in ["127.0.0.1:4420", "tcp://127.0.0.1", "rdma://1.2.3.4:1", "tcp://", "vfio-user:", "vfio-user:/run/"]
         {
             assert!(place(url).unwrap_err().contains("tcp://"), "{url}");

@@ -15,6 +15,7 @@ use iolab_virtual_ssd::{Config, Subsystem};
 use super::arguments::ServeArguments;
 use super::hosts::Hosts;
 use super::listen::{self, Place};
+use super::nbd::NbdServers;
 use super::socket;
 use crate::exit::ExitFailure;
 use crate::output;
@@ -45,6 +46,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
         (Some(name), Some(running)) => Some(serve(name, running, &mut text)?),
         _ => None,
     };
+    let exports = NbdServers::start(&name, &drive, &clock, &places, &mut text)?;
     text += "Press Ctrl-C to stop.\n";
     output::print(&text)?;
     while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
@@ -52,11 +54,12 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
         std::thread::sleep(Duration::from_millis(200));
     }
     let hosts = Hosts(Arc::clone(&targets)).text();
-    // The front ends are dropped before the drive that they serve.
+    // What is served first, then what serves it.
+    let exported = exports.end();
     drop((link, functions, targets));
     drop(running);
     drive.flush().map_err(|error| ExitFailure::failed(format!("iolab: {name}: cannot write its data: {error}")))?;
-    output::print(&(drive.statistics().text() + &hosts))?;
+    output::print(&(drive.statistics().text() + &hosts + &exported))?;
     Ok(0)
 }
 

@@ -3,7 +3,7 @@
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Encodes bytes.
-pub(crate) fn encode(bytes: &[u8]) -> String {
+pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for part in bytes.chunks(3) {
         let bits = part.iter().enumerate().fold(0_u32, |bits, (at, byte)| bits | u32::from(*byte) << (16 - 8 * at));
@@ -16,7 +16,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
 }
 
 /// Decodes a text; `None` if it is not Base64.
-pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     if text.is_empty() || !text.len().is_multiple_of(4) {
         return None;
     }

@@ -1,0 +1,218 @@
+//! The lane: operations to librbd, whose threads carry them out, and completions back by an eventfd.
+
+use std::ffi::c_void;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use iolab_clock::Clock;
+use iolab_engine::{
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission,
+    Wait,
+};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{Errno, read};
+
+use crate::cluster::{Image, ImageAccess, check};
+use crate::options::Asked;
+
+/// `EVENT_TYPE_EVENTFD` of librbd.h.
+const EVENT_TYPE_EVENTFD: i32 = 2;
+/// Completions that one call takes.
+const BATCH: usize = 64;
+
+/// A lane on an image.
+#[derive(Debug)]
+pub struct RbdLane {
+    image: Image,
+    view: PoolView,
+    /// Bytes that the operation of each slot moves if it succeeds.
+    moves: Box<[u32]>,
+    done: CompletionRow,
+    /// Accepted and not reaped.
+    in_flight: usize,
+    /// Accepted and not completed by the library.
+    with_library: usize,
+    event: OwnedFd,
+    busy_poll: bool,
+    notes: Vec<String>,
+    clock: Clock,
+}
+
+impl RbdLane {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<RbdLane, OpenError> {
+        let [target] = request.files else {
+            let message = "rbd: a job has one image; use several jobs for several".to_owned();
+            return Err(OpenError { message, errno: Some(libc::EINVAL) });
+        };
+        let name = target.path.to_string_lossy();
+        let image = Image::open(&name, request.options, ImageAccess::ReadWrite)?;
+        let failed =
+            |errno: Errno| OpenError { message: format!("rbd: eventfd: {errno}"), errno: Some(errno.raw_os_error()) };
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(failed)?;
+        // SAFETY: an open image, and a descriptor that lives as long as the image: it is a field
+        // behind it.
+        let status =
+            unsafe { (image.images.rbd_set_image_notification)(image.handle, event.as_raw_fd(), EVENT_TYPE_EVENTFD) };
+        check(status, || "rbd_set_image_notification".to_owned())?;
+        let notes = match image.is_cached {
+            true => vec![format!(
+                "image {name}: the cache of librbd is on, so writes complete in the memory of this client (rbd_cache=0 \
+                switches it off)."
+            )],
+            false => Vec::new(),
+        };
+        Ok(RbdLane {
+            view: request.buffers,
+            moves: vec![0; request.depth].into(),
+            done: CompletionRow::with_depth(request.depth),
+            in_flight: 0,
+            with_library: 0,
+            event,
+            busy_poll: Asked::of(request.options).busy_poll,
+            notes,
+            clock: Clock::best().0,
+            image,
+        })
+    }
+
+    fn offer(&mut self, op: &Op) -> Result<(), i32> {
+        if op.file != 0 {
+            return Err(libc::EBADF);
+        }
+        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let length = if moves { op.length as usize } else { 0 };
+        let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).ok_or(libc::EFAULT)?;
+        let (images, image) = (&self.image.images, self.image.handle);
+        let mut completion = std::ptr::null_mut();
+        let argument = usize::from(op.slot) as *mut c_void;
+        // SAFETY: the argument is a number that only this lane reads; no callback; the answer goes
+        // to a place of ours.
+        let made = unsafe { (images.rbd_aio_create_completion)(argument, std::ptr::null_mut(), &mut completion) };
+        if made < 0 {
+            return Err(-made);
+        }
+        // SAFETY: the image is open; the bytes lie in the slot (`range_ptr`), which is the lane's
+        // until the completion, and drop waits for all of them.
+        let status = unsafe {
+            match op.kind {
+                OpKind::Read => (images.rbd_aio_read)(image, op.offset, length, slot.cast(), completion),
+                OpKind::Write => (images.rbd_aio_write)(image, op.offset, length, slot.cast(), completion),
+                OpKind::Trim => (images.rbd_aio_discard)(image, op.offset, u64::from(op.length), completion),
+                OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => (images.rbd_aio_flush)(image, completion),
+            }
+        };
+        if status < 0 {
+            // SAFETY: a completion that the library has not taken.
+            unsafe { (images.rbd_aio_release)(completion) };
+            return Err(-status);
+        }
+        self.moves[usize::from(op.slot)] = length as u32;
+        Ok(())
+    }
+
+    /// Takes what the library has completed. Returns how many.
+    fn take(&mut self) -> Result<usize, LaneError> {
+        // The signal goes first: what completes from here on makes another one.
+        let _ = read(&self.event, &mut [0; 8]);
+        let images = &self.image.images;
+        let mut all = 0;
+        loop {
+            let mut list = [std::ptr::null_mut(); BATCH];
+            // SAFETY: an open image with a notification, and a list of this length.
+            let count = unsafe { (images.rbd_poll_io_events)(self.image.handle, list.as_mut_ptr(), BATCH as i32) };
+            if count < 0 {
+                return Err(LaneError { call: "rbd_poll_io_events", errno: -count });
+            }
+            for completion in &list[..count as usize] {
+                // SAFETY: a completion of this lane that has completed, used for the last time.
+                let (value, slot) = unsafe {
+                    let value = (images.rbd_aio_get_return_value)(*completion);
+                    let slot = (images.rbd_aio_get_arg)(*completion) as usize;
+                    (images.rbd_aio_release)(*completion);
+                    (value, slot)
+                };
+                let result = if value < 0 { value as i32 } else { self.moves[slot] as i32 };
+                self.done.push(Completion { slot: slot as u32, result });
+            }
+            self.with_library -= count as usize;
+            all += count as usize;
+            if (count as usize) < BATCH {
+                return Ok(all);
+            }
+        }
+    }
+
+    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
+        if self.with_library > 0 {
+            self.take()?;
+        }
+        let found = self.done.drain_into(out);
+        self.in_flight -= found;
+        Ok(found)
+    }
+
+    /// Sleeps until the library has completed something, at most for so long.
+    fn sleep(&self, timeout_ns: u64) -> Result<(), LaneError> {
+        let timeout = Timespec {
+            tv_sec: i64::try_from(timeout_ns / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: (timeout_ns % 1_000_000_000) as _,
+        };
+        match poll(&mut [PollFd::from_borrowed_fd(self.event.as_fd(), PollFlags::IN)], Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(LaneError { call: "poll", errno: errno.raw_os_error() }),
+        }
+    }
+}
+
+impl Lane for RbdLane {
+    const SYNCHRONOUS: bool = false;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        match self.offer(op) {
+            Ok(()) => {
+                self.in_flight += 1;
+                self.with_library += 1;
+                Submission::Accepted
+            }
+            Err(errno) => Submission::Refused(errno),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), LaneError> {
+        Ok(())
+    }
+
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        let mut found = self.collect(out)?;
+        let wanted = wait.at_least.min(found + self.in_flight).min(found + out.room_left());
+        let mut end_ns = None;
+        while found < wanted {
+            let now_ns = self.clock.now_ns();
+            let end_ns = *end_ns.get_or_insert(now_ns.saturating_add(wait.timeout_ns));
+            if now_ns >= end_ns {
+                break;
+            }
+            if !self.busy_poll {
+                self.sleep(end_ns - now_ns)?;
+            }
+            found += self.collect(out)?;
+        }
+        Ok(found)
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl Drop for RbdLane {
+    fn drop(&mut self) {
+        // The library's threads use slots until the last completion, which the time-outs of the
+        // client bound.
+        while self.with_library > 0 {
+            if self.take().is_err() || self.sleep(1_000_000_000).is_err() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The `rbd` engine: images of Ceph, by `librbd` and `librados`, which are loaded when they are
+//! needed.
+//!
+//! ```text
+//! options ─ cluster: connected, image open ▶ lane ─ rbd_aio_… ▶ threads of librbd ─▶ the cluster
+//!                                             ▲                        │
+//!                                             └── eventfd, completions ┘
+//! ```
+//!
+//! Unsafe island: the libraries' threads read and write slots while the lane owns them.
+#![allow(unsafe_code, reason = "island: C libraries, called with pointers into slots")]
+
+mod cluster;
+mod lane;
+mod libraries;
+mod options;
+mod safety;
+
+use std::path::{Path, PathBuf};
+
+use iolab_engine::{
+    Capabilities, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileEffect, FileUse, LaneRequest, OpenError,
+    Polling,
+};
+use iolab_options::{PageCache, Reach, Settings};
+
+pub use lane::RbdLane;
+
+/// The engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Rbd;
+
+impl Engine for Rbd {
+    type Lane = RbdLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "rbd",
+        aliases: &[],
+        summary: "Images of Ceph, by librbd, without the kernel's driver",
+        details: "rbdname and pool name an image; the cluster is found by the configuration of Ceph (CEPH_CONF, or \
+            /etc/ceph/CLUSTER.conf). Reads, writes, trims and fsyncs become rbd_aio_read, rbd_aio_write, \
+            rbd_aio_discard and rbd_aio_flush; completions come by an eventfd. Each job is a client of its own. \
+            librbd has a cache by default, in which writes complete: rbd_cache=0 measures the cluster.",
+        options: &options::OPTIONS,
+        capabilities: Capabilities {
+            synchronous: false,
+            files: FileUse::DeviceNamedBy("rbdname"),
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: false,
+            effect: FileEffect::ByDirection,
+            reach: Reach::Device,
+            page_cache: PageCache::Never,
+            polling: Polling::WithOption(&["busy_poll"]),
+            reads_to_write: false,
+            needs: &[],
+        },
+        trials: &[],
+    };
+
+    fn open(request: &LaneRequest<'_>) -> Result<RbdLane, OpenError> {
+        RbdLane::open(request)
+    }
+
+    fn device(name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
+        let image = cluster::Image::open(name, options, cluster::ImageAccess::ReadOnly)?;
+        // Requests of any offset and length are taken.
+        Ok(DeviceFacts { size_bytes: image.size_bytes()?, block_bytes: 1 })
+    }
+
+    fn overwrite_refusal(device: &Path, options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {
+        safety::refusal(device, options, job, allowed)
+    }
+
+    fn library() -> Option<EngineLibrary> {
+        Some(libraries::described())
+    }
+}

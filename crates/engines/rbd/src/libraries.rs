@@ -1,0 +1,71 @@
+//! The functions of `librados` and `librbd` (`rados/librados.h`, `rbd/librbd.h`), loaded once.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use iolab_c_library::{CLibraryError, c_functions, file_of};
+use iolab_engine::EngineLibrary;
+
+/// What installs both.
+pub(crate) const INSTALL: &str = "apt-get install librbd1";
+
+c_functions! {
+    Rados, "Functions of `librados`.", "librados.so.2":
+    rados_create2: fn(*mut *mut c_void, *const c_char, *const c_char, u64) -> c_int;
+    rados_conf_read_file: fn(*mut c_void, *const c_char) -> c_int;
+    rados_conf_set: fn(*mut c_void, *const c_char, *const c_char) -> c_int;
+    rados_conf_get: fn(*mut c_void, *const c_char, *mut c_char, usize) -> c_int;
+    rados_connect: fn(*mut c_void) -> c_int;
+    rados_ioctx_create: fn(*mut c_void, *const c_char, *mut *mut c_void) -> c_int;
+    rados_ioctx_destroy: fn(*mut c_void);
+    rados_shutdown: fn(*mut c_void);
+}
+
+c_functions! {
+    Images, "Functions of `librbd`.", "librbd.so.1":
+    rbd_version: fn(*mut c_int, *mut c_int, *mut c_int);
+    rbd_open: fn(*mut c_void, *const c_char, *mut *mut c_void, *const c_char) -> c_int;
+    rbd_open_read_only: fn(*mut c_void, *const c_char, *mut *mut c_void, *const c_char) -> c_int;
+    rbd_close: fn(*mut c_void) -> c_int;
+    rbd_get_size: fn(*mut c_void, *mut u64) -> c_int;
+    rbd_read: fn(*mut c_void, u64, usize, *mut c_char) -> isize;
+    rbd_set_image_notification: fn(*mut c_void, c_int, c_int) -> c_int;
+    rbd_aio_create_completion: fn(*mut c_void, *mut c_void, *mut *mut c_void) -> c_int;
+    rbd_aio_read: fn(*mut c_void, u64, usize, *mut c_char, *mut c_void) -> c_int;
+    rbd_aio_write: fn(*mut c_void, u64, usize, *const c_char, *mut c_void) -> c_int;
+    rbd_aio_discard: fn(*mut c_void, u64, u64, *mut c_void) -> c_int;
+    rbd_aio_flush: fn(*mut c_void, *mut c_void) -> c_int;
+    rbd_poll_io_events: fn(*mut c_void, *mut *mut c_void, c_int) -> c_int;
+    rbd_aio_get_return_value: fn(*mut c_void) -> isize;
+    rbd_aio_get_arg: fn(*mut c_void) -> *mut c_void;
+    rbd_aio_release: fn(*mut c_void);
+}
+
+/// Both libraries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Libraries {
+    pub(crate) rados: Rados,
+    pub(crate) images: Images,
+}
+
+impl Libraries {
+    /// The libraries, loaded on first use.
+    pub(crate) fn get() -> Result<&'static Libraries, CLibraryError> {
+        static LIBRARIES: OnceLock<Result<Libraries, CLibraryError>> = OnceLock::new();
+        let load = || Ok(Libraries { rados: Rados::load()?, images: Images::load()? });
+        LIBRARIES.get_or_init(load).as_ref().map_err(CLibraryError::clone)
+    }
+}
+
+/// What `iolab doctor` says of them.
+pub(crate) fn described() -> EngineLibrary {
+    let found = Libraries::get().map_err(|error| error.to_string()).map(|libraries| {
+        let (mut major, mut minor, mut extra) = (0, 0, 0);
+        // SAFETY: the function fills three numbers of ours.
+        unsafe { (libraries.images.rbd_version)(&mut major, &mut minor, &mut extra) };
+        let file = file_of(libraries.images.rbd_open as usize);
+        let file = file.map_or_else(|| "an unknown file".to_owned(), |file| file.display().to_string());
+        format!("librbd {major}.{minor}.{extra} from {file}")
+    });
+    EngineLibrary { file: "librbd.so.1", found, install: INSTALL }
+}
