@@ -19,6 +19,7 @@ mod processes;
 mod sampling;
 mod system;
 mod throttling;
+mod zoned;
 
 pub use block_tree::{BlockDeviceFacts, folder_names, partitions};
 pub use device_number::DeviceNumber;
@@ -33,5 +34,6 @@ pub use mounts::{MountEntry, Swap};
 pub use processes::{ProcessTime, RunAndWait, descendants};
 pub use sampling::Sampler;
 pub use system::System;
+pub use zoned::ZonedDisk;
 #[cfg(feature = "fixtures")]
 pub use system::fixtures::Fixture;

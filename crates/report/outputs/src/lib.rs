@@ -20,6 +20,7 @@
 //! This crate does not decide which outputs there are, and does not write the data of jobs: the
 //! program and the runner do.
 
+mod compressed;
 mod error;
 mod folder;
 mod identity;
@@ -33,6 +34,7 @@ mod outputs;
 mod place;
 mod stream;
 
+pub use compressed::{COMPRESSED_END, CompressedOutput, inflate};
 pub use error::OutputError;
 pub use folder::{make_folder, make_private_folder};
 pub use kind::OutputKind;

@@ -57,6 +57,8 @@ pub(crate) struct RunOptions {
     pub(crate) cpuclock_test: bool,
     /// `--crctest[=TYPES]`: empty when nothing was said.
     pub(crate) crctest: Option<String>,
+    /// `--inflate-log`: a compressed log.
+    pub(crate) inflate_log: Option<String>,
     /// `--memcpytest[=TYPES]`: empty when nothing was said.
     pub(crate) memcpytest: Option<String>,
     /// `--allow-destroy`, in order: devices that may be overwritten.

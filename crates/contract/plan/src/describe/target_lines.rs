@@ -49,6 +49,7 @@ pub(super) fn layout(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         vec![
             ("direct", yes(layout.direct), &["direct", "buffered", "atomic"]),
             ("atomic", yes(layout.atomic), &["atomic"]),
+            ("lockfile", variant(layout.lock), &["lockfile"]),
             ("sync", variant(layout.sync), &["sync"]),
             ("invalidate", yes(layout.invalidate), &["invalidate", "pre_read"]),
             ("created before writing", yes(layout.overwrite), &["overwrite"]),

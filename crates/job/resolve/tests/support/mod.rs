@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileEffect, FileUse, OpenError, Polling};
+use iolab_engine::{Capabilities, DeviceFacts, DeviceZones, EngineDescription, FileEffect, FileUse, OpenError, Polling};
 use iolab_jobfile::{Diagnostic, JobSet};
 use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, Settings, SupportStatus, ValueKind};
 use iolab_plan::{Plan, ReplayFile, ReplayRules, ReplayShare, ReplaySurvey, WorkerPlan};
@@ -23,6 +23,7 @@ impl MachineFacts for Lab {
     fn at(&self, path: &Path) -> PathKind {
         match path.to_str().unwrap_or_default() {
             "/dev/disk" | "/dev/other" | "/dev/ram0" => PathKind::BlockDevice(8 * GIB),
+            "/dev/zoned" => PathKind::BlockDevice(8 * GIB),
             "/dev/odd" => PathKind::BlockDevice(10_000),
             "/dev/char" => PathKind::CharacterDevice,
             "/data/big" => PathKind::File(GIB),
@@ -46,6 +47,9 @@ impl MachineFacts for Lab {
     }
     fn huge_page_bytes(&self) -> u64 {
         2 << 20
+    }
+    fn zones(&self, path: &Path) -> Option<DeviceZones> {
+        (path == Path::new("/dev/zoned")).then_some(DeviceZones { zone_bytes: 256 << 20, most_open: 14 })
     }
     fn device(&self, engine: &str, name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         assert_eq!(engine, "drives");
