@@ -337,6 +337,7 @@ fn logs(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("log_unix_epoch", yes(logs.unix_epoch), &["log_unix_epoch", "log_alternate_epoch"]),
             ("clock of those times", logs.epoch_clock.to_string(), &["log_alternate_epoch_clock_id"]),
             ("per_job_logs", yes(logs.per_job), &["per_job_logs"]),
+            ("log_store_compressed", yes(logs.compressed), &["log_store_compressed"]),
         ],
     );
 }

@@ -83,7 +83,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         default: DefaultValue::Text("0"),
         summary: "Maximum number of open zones, over all jobs",
         details: "0 means the limit of the device. Zones count from their first write until they are full or reset.",
-        accepts: &[("16", "16")],
+        accepts: &[("8", "8")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
     },

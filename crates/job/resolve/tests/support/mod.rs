@@ -142,7 +142,8 @@ static RING_OPTIONS: [OptionEntry; 4] = [
 static PSYNC: EngineDescription = engine("psync", SYNCHRONOUS, &[]);
 static MMAP: EngineDescription =
     engine("mmap", Capabilities { direct: false, trims: false, syncs: true, extends_files: false, ..SYNCHRONOUS }, &[]);
-static LIBAIO: EngineDescription = engine("libaio", Capabilities { synchronous: false, ..SYNCHRONOUS }, &[]);
+static LIBAIO: EngineDescription =
+    engine("libaio", Capabilities { synchronous: false, ..SYNCHRONOUS }, &[OptionEntry::ATOMIC]);
 static URING: EngineDescription = engine("io_uring", Capabilities { synchronous: false, ..SYNCHRONOUS }, &RING_OPTIONS);
 static NULL: EngineDescription =
     engine("null", Capabilities { synchronous: false, files: FileUse::Nothing, ..SYNCHRONOUS }, &[]);

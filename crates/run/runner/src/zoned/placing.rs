@@ -10,6 +10,7 @@ use iolab_engine::{Lane, Op, OpKind, ZoneCall, ZoneKind};
 use iolab_plan::{Direction, WorkerPlan, ZonePlan};
 use iolab_recording::VerificationRecording;
 
+use self::choosing::Choice;
 use self::files::ZonedFile;
 use self::reading::cut;
 pub(crate) use self::files::begin;
@@ -59,8 +60,10 @@ pub(crate) struct Placing<'a, C> {
     pending: Option<Pending>,
     slots: Box<[Option<Held>]>,
     debts: Vec<(u32, usize, Debt)>,
-    /// Zones that this worker opened, if their number matters.
+    /// Open zones that this worker writes to, if it has a limit of its own.
     opened: Vec<(u32, usize)>,
+    /// How often in a row no zone could be chosen.
+    fruitless: u32,
     /// Writes since the last reset that `zone_reset_frequency` asked for.
     writes_since_reset: u64,
     resets: u64,
@@ -85,7 +88,7 @@ impl<'a, C: Checker> Placing<'a, C> {
         let files = ZonedFile::all(worker, plan, tables, targets);
         let zones: usize = files.iter().map(|file| file.last - file.first).sum();
         let depth = worker.queue.depth as usize;
-        let most = plan.job_most_open.max(plan.most_open) as usize;
+        let most = (plan.job_most_open as usize).min(zones);
         Placing {
             inner,
             plan,
@@ -98,7 +101,8 @@ impl<'a, C: Checker> Placing<'a, C> {
             pending: None,
             slots: vec![None; depth].into_boxed_slice(),
             debts: Vec::with_capacity(depth),
-            opened: Vec::with_capacity(if most == 0 { 0 } else { most.min(zones) }),
+            opened: Vec::with_capacity(most),
+            fruitless: 0,
             writes_since_reset: 0,
             resets: 0,
             reads_back: false,
@@ -145,13 +149,15 @@ impl<'a, C: Checker> Placing<'a, C> {
             }
             ZoneKind::Sequential => {}
         }
-        // A sequential pattern visits a zone once for as many bytes as it holds.
-        let behind = op.offset - there.start_bytes + self.least_bytes > there.capacity_bytes;
-        let goes_on = !self.is_random && file.goes_on(op, asked);
-        if !self.is_random && (behind || (goes_on && self.is_full(&there))) {
+        // A sequential pattern visits a zone once, for as many bytes as it holds.
+        if !self.is_random && self.is_full(&there) && file.goes_on(op, asked) {
             return self.nowhere(op);
         }
-        let Some(zone) = self.choose(op.file, asked) else { return Placed::Later };
+        let zone = match self.choose(op.file, asked) {
+            Choice::Zone(zone) => zone,
+            Choice::Later => return Placed::Later,
+            Choice::Never => return Placed::Refused(libc::ETOOMANYREFS),
+        };
         let table = self.file(op).table.clone();
         let mut at = table.look(zone);
         if at.written_bytes > 0 && (self.is_full(&at) || self.reset_is_due(op.file)) {
@@ -270,9 +276,6 @@ impl<'a, C: Checker> Placing<'a, C> {
     fn let_go(&mut self) {
         self.give_up_pending();
         let unfinished = self.slots.iter().flatten().any(|held| held.reads);
-        for (file, zone) in std::mem::take(&mut self.opened) {
-            self.files[file as usize].table.close(zone);
-        }
         for file in &self.files {
             file.table.release_all(self.owner, unfinished);
         }

@@ -128,6 +128,10 @@ impl ZoneTable {
             self.words[HEAD + PER_ZONE * number + 1].store(zone.capacity_bytes, Ordering::Relaxed);
             if zone.kind == ZoneKind::Sequential {
                 total += zone.written_bytes;
+                if zone.written_bytes > 0 && zone.written_bytes < zone.capacity_bytes {
+                    // More than the limit cannot be: the job's may be lower than the device's.
+                    self.open(number);
+                }
             }
         }
         self.words[TOTAL].store(total, Ordering::Relaxed);
@@ -354,6 +358,23 @@ mod tests {
         table.close(0);
         table.close(0);
         assert!(table.open(1) && !table.open(2) && table.look(1).is_open && !table.look(0).is_open);
+    }
+
+    #[test]
+    fn zones_that_are_partly_written_are_open() {
+        let table = ZoneTable::new(0, 4 * MIB, MIB, 2).unwrap();
+        let written = [0, 4096, MIB, 8192];
+        let filled = table.fill(|table, all| {
+            all.extend((0..4).map(|zone| ZoneStatus {
+                start_bytes: table.start_of(zone),
+                capacity_bytes: MIB,
+                written_bytes: written[zone],
+                kind: ZoneKind::Sequential,
+            }));
+            Ok(())
+        });
+        assert_eq!((filled, table.open_zones(0).collect::<Vec<_>>()), (Ok(()), vec![1, 3]));
+        assert!(!table.open(0));
     }
 
     #[test]

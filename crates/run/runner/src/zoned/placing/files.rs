@@ -3,7 +3,7 @@
 use std::os::fd::RawFd;
 
 use iolab_engine::{Lane, Op, OpKind, TargetFile, ZoneCall, ZoneKind, ZoneStatus, file_calls};
-use iolab_plan::{WorkerPlan, ZonePlan};
+use iolab_plan::{Direction, WorkerPlan, ZonePlan};
 
 use crate::trouble::{Fatal, errno_text};
 use crate::zoned::table::{Zone, ZoneTable};
@@ -131,6 +131,13 @@ pub(crate) fn begin<L: Lane>(
             way.call(index as u32, call, lane).map_err(failed)
         });
         filled.map_err(fail)?;
+        let least = worker.workload.block_sizes[Direction::Write.index()].min();
+        let smallest = (0..table.count()).map(|zone| table.look(zone)).filter(|zone| zone.kind == ZoneKind::Sequential);
+        if let Some(capacity) = smallest.map(|zone| zone.capacity_bytes).min().filter(|capacity| *capacity < least)
+            && worker.workload.pattern.directions.contains(&Direction::Write)
+        {
+            return Err(Fatal { errno: libc::EINVAL, ..fail(format!("bs={least} is more than a zone can hold ({capacity} bytes)")) });
+        }
         // Trims of this lane reset zones from its first call on, whoever filled the table.
         if matches!(way, Way::Lane) {
             let mut nothing = Vec::new();
