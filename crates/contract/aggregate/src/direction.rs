@@ -39,7 +39,7 @@ pub struct DirectionFigures {
     pub backlog_wait: SparseHistogram,
     /// The part of it due to the load generator's own lateness, ns.
     pub generator_late: SparseHistogram,
-    /// The operations of each priority, if the job's have several, ascending.
+    /// The operations of each priority, if the job's have several; that of the workers first.
     pub priorities: Vec<PriorityRecording>,
     /// Bandwidth over the averaging windows, KiB/s.
     pub bandwidth: SeriesSummary,
@@ -148,5 +148,4 @@ fn add(sum: &mut DirectionRecording, own: &DirectionRecording) {
             None => sum.priorities.push(one.clone()),
         }
     }
-    sum.priorities.sort_by_key(|one| one.priority);
 }

@@ -42,5 +42,6 @@ pub use sound::Unsound;
 pub use spooled::{BlockHeader, LoggedOperation, OperationTraits, SpoolBlock, SpooledRecord, SpooledRecords};
 pub use steady::SteadyRecording;
 pub use worker::{
-    AftermathRecording, CpuUse, DamageRecording, DepthUse, DirectionRecording, ErrorCount, FileRecording, Interval, PriorityRecording, SyncRecording, VerificationRecording, WorkerOutcome, WorkerRecording,
+    AftermathRecording, CpuUse, DamageRecording, DepthUse, DirectionRecording, ErrorCount, FileRecording, Interval,
+    PriorityRecording, SyncRecording, VerificationRecording, WorkerOutcome, WorkerRecording,
 };

@@ -9,9 +9,7 @@
 //!
 //! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
 
-use iolab_engine::{
-    Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, Wait, io_priority,
-};
+use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, Wait, io_priority};
 
 use iolab_async_io::native_aio::Context;
 use iolab_async_io::native_aio::abi::{self, IoEvent, Iocb, command};

@@ -14,7 +14,8 @@ mod safety;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling,
+    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError,
+    Polling,
 };
 use iolab_options::{PageCache, Reach, Settings};
 

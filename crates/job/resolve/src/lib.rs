@@ -84,8 +84,7 @@ pub fn options_read(request: &ResolveRequest<'_>) -> (BTreeSet<&'static str>, Ve
 
 /// The result, and the names of the options that were looked at.
 fn resolve_recording(request: &ResolveRequest<'_>) -> (Result<Resolved, Vec<Diagnostic>>, BTreeSet<&'static str>) {
-    let resolving =
-        Resolving {
+    let resolving = Resolving {
         findings: Findings::default(),
         reads: RefCell::default(),
         defaults: Defaults::of(request.options),

@@ -113,7 +113,8 @@ fn share(entry: &str, given: IoPriority) -> Result<PriorityShare, String> {
     let percent = number(parts[1], 100, "percentage")?;
     let mut priority = given;
     if let Some(class) = parts.get(2) {
-        priority = IoPriority { class: number(class, 3, "class")? as u8, level: number(parts[3], 7, "level")? as u8, hint: 0 };
+        priority =
+            IoPriority { class: number(class, 3, "class")? as u8, level: number(parts[3], 7, "level")? as u8, hint: 0 };
     }
     if let Some(hint) = parts.get(4) {
         priority.hint = number(hint, 7, "hint")? as u16;
@@ -129,16 +130,18 @@ mod tests {
     fn entries_have_two_four_or_five_parts() {
         let given = IoPriority { class: 1, level: 2, hint: 3 };
         let with = |class, level, hint| IoPriority { class, level, hint };
-        for (entry, percent, priority) in [
-            ("64k/40", 40, given),
-            ("64k/40/2/7", 40, with(2, 7, 0)),
-            ("64k/100/3/0/7", 100, with(3, 0, 7)),
-        ] {
+        for (entry, percent, priority) in
+            [("64k/40", 40, given), ("64k/40/2/7", 40, with(2, 7, 0)), ("64k/100/3/0/7", 100, with(3, 0, 7))]
+        {
             assert_eq!(share(entry, given), Ok(PriorityShare { bytes: Some(65536), percent, priority }), "{entry}");
         }
-        for (entry, said) in
-            [("64k", "two, four"), ("64k/40/1", "two, four"), ("64k/101", "percentage"), ("x/4", "x"), ("4k/1/4/0", "class")]
-        {
+        for (entry, said) in [
+            ("64k", "two, four"),
+            ("64k/40/1", "two, four"),
+            ("64k/101", "percentage"),
+            ("x/4", "x"),
+            ("4k/1/4/0", "class"),
+        ] {
             assert!(share(entry, given).unwrap_err().contains(said), "{entry}");
         }
     }

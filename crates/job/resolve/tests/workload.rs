@@ -213,7 +213,8 @@ fn zones_come_from_the_device_or_from_the_job() {
     }
     let resets = zoned("zone_reset_threshold=0.6 zone_reset_frequency=0.03").resets.unwrap();
     assert_eq!((resets.threshold, resets.every), (0.6, 33));
-    let file = worker("filename=/data/big zonemode=zbd zonesize=64m zonecapacity=48m rw=write bs=64k").workload.zones.unwrap();
+    let file =
+        worker("filename=/data/big zonemode=zbd zonesize=64m zonecapacity=48m rw=write bs=64k").workload.zones.unwrap();
     assert_eq!((file.zone_bytes, file.capacity_bytes, file.emulated, file.most_open), (64 << 20, 48 << 20, true, 0));
 }
 

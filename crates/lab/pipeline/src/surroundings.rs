@@ -128,12 +128,7 @@ impl MachineFacts for ThisMachine {
         Some(DeviceZones { zone_bytes: disk.zone_bytes, most_open: disk.most_open })
     }
 
-    fn zones_of_device(
-        &self,
-        engine: &str,
-        name: &str,
-        options: &Settings,
-    ) -> Result<Option<DeviceZones>, OpenError> {
+    fn zones_of_device(&self, engine: &str, name: &str, options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
         self.engines.zones(engine, name, options)
     }
 
@@ -191,12 +186,7 @@ impl MachineFacts for ImaginedFiles<'_> {
         self.0.zones(path)
     }
 
-    fn zones_of_device(
-        &self,
-        engine: &str,
-        name: &str,
-        options: &Settings,
-    ) -> Result<Option<DeviceZones>, OpenError> {
+    fn zones_of_device(&self, engine: &str, name: &str, options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
         self.0.zones_of_device(engine, name, options)
     }
 

@@ -34,6 +34,6 @@ pub use mounts::{MountEntry, Swap};
 pub use processes::{ProcessTime, RunAndWait, descendants};
 pub use sampling::Sampler;
 pub use system::System;
-pub use zoned::ZonedDisk;
 #[cfg(feature = "fixtures")]
 pub use system::fixtures::Fixture;
+pub use zoned::ZonedDisk;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use iolab_recording::partial;
 
-use crate::compressed::{self, COMPRESSED_END};
+use crate::inflate::{self, COMPRESSED_END};
 use crate::log_lines;
 
 /// The kind of an output. It replaces only outputs of its own kind.
@@ -71,7 +71,7 @@ impl OutputKind {
             OutputKind::Log => match path.extension().and_then(|end| end.to_str()) {
                 Some("log") => log_lines::are_all(head),
                 Some(COMPRESSED_END) => {
-                    let text = compressed::beginning(head, HEAD_BYTES);
+                    let text = inflate::beginning(head, HEAD_BYTES);
                     text.is_some_and(|text| text.is_empty() || log_lines::are_all(&text))
                 }
                 _ => false,

@@ -255,7 +255,7 @@ mod tests {
         drop(one);
         drop(two);
         assert!(three.admit(&read));
-        std::mem::forget(three);
+        let _killed = std::mem::ManuallyDrop::new(three);
         let mut four = locking();
         assert!(!four.admit(&read));
         locks.break_all();

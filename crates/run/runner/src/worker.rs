@@ -251,7 +251,8 @@ impl<L: Lane> Measured<'_, '_, L> {
         let syncs = self.stage.syncs;
         let only = verify.only && writes(plan);
         let known = (share.loaded && (only || !writes(plan))).then(|| read_back::known(plan, share));
-        let expected = if only && known.is_none() { read_back::expect(checker.verifier(), plan, share, syncs)? } else { 0 };
+        let expected =
+            if only && known.is_none() { read_back::expect(checker.verifier(), plan, share, syncs)? } else { 0 };
         let load = self.stage.stream.take().map(|stream| read_back::with_verification(stream, plan));
         // With `verify_only`, nothing is written: the pass has no operations.
         self.stage.stream = if known.is_some() {

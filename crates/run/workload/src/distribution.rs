@@ -4,8 +4,8 @@
 //! job, not of the pass: a hot spot that moved between passes would not be hot.
 
 mod cells;
-mod normal;
 mod listed;
+mod normal;
 mod pareto;
 mod zipf;
 mod zoned;

@@ -119,11 +119,8 @@ mod tests {
 
     #[test]
     fn shares_hold_by_direction_and_size_and_passes_repeat() {
-        let share = |bytes, percent, class| PriorityShare {
-            bytes,
-            percent,
-            priority: IoPriority { class, level: 3, hint: 0 },
-        };
+        let share =
+            |bytes, percent, class| PriorityShare { bytes, percent, priority: IoPriority { class, level: 3, hint: 0 } };
         let plan = PriorityPlan {
             reads: vec![share(None, 30, 1)],
             writes: vec![share(Some(4096), 60, 1), share(Some(4096), 40, 3)],

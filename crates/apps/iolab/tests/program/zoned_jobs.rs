@@ -23,13 +23,20 @@ fn a_sequential_job_fills_the_zones_and_a_second_pass_resets_them() {
     for depth in [1, 16] {
         let report = lab.job(&job(&format!("rw=write\niodepth={depth}"))).ended(0, "").json();
         let one = &report["jobs"][0];
-        assert_eq!((bytes(one, "write"), &one["zone_resets"]), (16 * 768 << 10, &Value::from(0)), "{one}");
+        assert_eq!((bytes(one, "write"), &one["zone_resets"]), ((16 * 768) << 10, &Value::from(0)), "{one}");
         let twice = lab.job(&job(&format!("rw=write\nloops=2\niodepth={depth}"))).ended(0, "").json();
         let one = &twice["jobs"][0];
-        assert_eq!((bytes(one, "write"), &one["zone_resets"]), (32 * 768 << 10, &Value::from(16)), "{one}");
+        assert_eq!((bytes(one, "write"), &one["zone_resets"]), ((32 * 768) << 10, &Value::from(16)), "{one}");
     }
-    let done = lab.fio(["--name=a", "--ioengine=nvme", "--zonemode=zbd", "--bs=64k",
-        "--rw=write", "--loops=2", &format!("--filename={ZONED}")]);
+    let done = lab.fio([
+        "--name=a",
+        "--ioengine=nvme",
+        "--zonemode=zbd",
+        "--bs=64k",
+        "--rw=write",
+        "--loops=2",
+        &format!("--filename={ZONED}"),
+    ]);
     assert!(done.printed().contains("; 16 zone resets"), "{}", done.printed());
 }
 
@@ -71,7 +78,7 @@ fn reads_go_to_what_was_written() {
     );
     let report = lab.job(&text).ended(0, "").json();
     let read = |index: usize| bytes(&report["jobs"][index], "read");
-    assert_eq!((read(1), read(2), read(3)), (300 * 16 << 10, 2 * 768 << 10, 16 << 20));
+    assert_eq!((read(1), read(2), read(3)), ((300 * 16) << 10, (2 * 768) << 10, 16 << 20));
     // Nothing was written, so there is nothing to read.
     let empty = lab.job(&job("rw=randread\nnumber_ios=300\nio_size=1g")).ended(0, "").json();
     assert_eq!(bytes(&empty["jobs"][0], "read"), 0);
@@ -97,7 +104,8 @@ fn what_was_written_is_verified() {
 #[test]
 fn damage_in_a_zone_is_found() {
     let lab = Lab::new();
-    let text = |more: &str| format!("[a]\nfilename=f\nsize=1m\nbs=16k\nzonemode=zbd\nzonesize=256k\nverify=crc32c\n{more}\n");
+    let text =
+        |more: &str| format!("[a]\nfilename=f\nsize=1m\nbs=16k\nzonemode=zbd\nzonesize=256k\nverify=crc32c\n{more}\n");
     lab.job(&text("rw=write\ndo_verify=0")).ended(0, "");
     lab.job(&text("rw=read\nread_beyond_wp=1")).ended(0, "");
     let mut content = std::fs::read(lab.path("f")).unwrap();
@@ -125,7 +133,8 @@ fn trims_reset_zones_that_hold_something() {
 #[test]
 fn resets_come_as_often_as_asked_for() {
     let lab = Lab::new();
-    let text = job("rw=randwrite\nio_size=8M\nsize=8z\nnorandommap=1\nzone_reset_threshold=0.1\nzone_reset_frequency=0.25");
+    let text =
+        job("rw=randwrite\nio_size=8M\nsize=8z\nnorandommap=1\nzone_reset_threshold=0.1\nzone_reset_frequency=0.25");
     let one = lab.job(&text).ended(0, "").json()["jobs"][0].clone();
     let (writes, resets) = (one["write"]["total_ios"].as_u64().unwrap(), one["zone_resets"].as_u64().unwrap());
     assert_eq!(writes, 512);
@@ -135,7 +144,11 @@ fn resets_come_as_often_as_asked_for() {
     let only_full = lab.job(&never).ended(0, "").json()["jobs"][0]["zone_resets"].as_u64().unwrap();
     assert!(only_full * 2 < resets, "{only_full} of {resets}");
     let each = text.replace("zone_reset_threshold=0.1\nzone_reset_frequency=0.25", "zone_reset_frequency=1");
-    assert_eq!(lab.job(&each).ended(0, "").json()["jobs"][0]["zone_resets"], 512 - 4, "all but the first of each open zone");
+    assert_eq!(
+        lab.job(&each).ended(0, "").json()["jobs"][0]["zone_resets"],
+        512 - 4,
+        "all but the first of each open zone"
+    );
 }
 
 #[test]
@@ -169,7 +182,7 @@ fn the_rest_of_a_zone_is_written_only_if_asked_for() {
     let one = lab.job(&text).ended(0, "").json()["jobs"][0].clone();
     assert_eq!(bytes(&one, "write"), 4 * 13 * (56 << 10));
     let whole = lab.job(&format!("{text}write_zone_remainder=1\n")).ended(0, "").json();
-    assert_eq!(bytes(&whole["jobs"][0], "write"), 4 * 768 << 10);
+    assert_eq!(bytes(&whole["jobs"][0], "write"), (4 * 768) << 10);
 }
 
 #[test]

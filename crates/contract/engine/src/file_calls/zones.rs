@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_zone_is_read_as_the_kernel_describes_it() {
-        let zone = |kind, condition, wp| BlkZone { start: 2048, len: 2048, wp, kind, condition, capacity: 1536, ..BLANK };
+        let zone =
+            |kind, condition, wp| BlkZone { start: 2048, len: 2048, wp, kind, condition, capacity: 1536, ..BLANK };
         let cases = [
             (zone(2, 1, 2048), ZoneKind::Sequential, 0),
             (zone(2, 2, 2056), ZoneKind::Sequential, 4096),
@@ -155,8 +156,7 @@ mod tests {
         ];
         for (zone, kind, written_bytes) in cases {
             let status = zone.status(true);
-            let expected =
-                ZoneStatus { start_bytes: 1 << 20, capacity_bytes: 1536 * SECTOR, written_bytes, kind };
+            let expected = ZoneStatus { start_bytes: 1 << 20, capacity_bytes: 1536 * SECTOR, written_bytes, kind };
             assert_eq!(status, expected, "{zone:?}");
         }
         assert_eq!(zone(2, 1, 2048).status(false).capacity_bytes, 1 << 20);

@@ -167,11 +167,7 @@ fn priorities(plan: &PriorityPlan, lines: &mut Vec<Line>) {
         or((!shares.is_empty()).then(|| shares.iter().map(one).collect::<Vec<_>>().join("; ")), "none")
     };
     let options = &["cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_hint", "cmdprio_bssplit"];
-    add(
-        lines,
-        "own priorities",
-        vec![("reads", each(&plan.reads), options), ("writes", each(&plan.writes), options)],
-    );
+    add(lines, "own priorities", vec![("reads", each(&plan.reads), options), ("writes", each(&plan.writes), options)]);
 }
 
 /// `zonemode=zbd`.
@@ -192,11 +188,7 @@ fn zones(plan: &ZonePlan, lines: &mut Vec<Line>) {
             ("zone", size, &["zonesize", "zonecapacity"]),
             ("open, of all jobs", limit(plan.most_open), &["max_open_zones", "ignore_zone_limits"]),
             ("open, of this job", limit(plan.job_most_open), &["job_max_open_zones"]),
-            (
-                "reset",
-                or(resets, "when full and written again"),
-                &["zone_reset_threshold", "zone_reset_frequency"],
-            ),
+            ("reset", or(resets, "when full and written again"), &["zone_reset_threshold", "zone_reset_frequency"]),
             ("read_beyond_wp", yes(plan.reads_beyond), &["read_beyond_wp"]),
             ("recover_zbd_write_error", yes(plan.recovers), &["recover_zbd_write_error"]),
             ("write_zone_remainder", yes(plan.fills_rest), &["write_zone_remainder"]),

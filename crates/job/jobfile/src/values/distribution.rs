@@ -104,7 +104,10 @@ fn one(word: Piece<'_>, arguments: Option<Piece<'_>>, rules: NumberRules) -> Res
                 arguments.ok_or_else(|| word.refuse_with("the zones are missing", "as in `zoned:60/10:40/90`"))?;
             zones(list, kind, rules)
         }
-        _ => Err(unknown_word(word, ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs", "sequence"].into_iter())),
+        _ => Err(unknown_word(
+            word,
+            ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs", "sequence"].into_iter(),
+        )),
     }
 }
 

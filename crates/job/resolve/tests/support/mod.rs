@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, DeviceFacts, DeviceZones, EngineDescription, FileEffect, FileUse, OpenError, Polling};
+use iolab_engine::{
+    Capabilities, DeviceFacts, DeviceZones, EngineDescription, FileEffect, FileUse, OpenError, Polling,
+};
 use iolab_jobfile::{Diagnostic, JobSet};
 use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, Settings, SupportStatus, ValueKind};
 use iolab_plan::{Plan, ReplayFile, ReplayRules, ReplayShare, ReplaySurvey, WorkerPlan};

@@ -50,8 +50,7 @@ fn write_priorities(writer: &mut Writer, figures: &DirectionFigures, of: &Percen
     }
     let (key, wanted) = if of.lat { ("lat_ns", of.lat) } else { ("clat_ns", of.clat) };
     writer.array("prios", &figures.priorities, |writer, one| {
-        let class = ["NONE", "RT", "BE", "IDLE"][usize::from(one.priority.class & 3)];
-        writer.text("prioclass", class);
+        writer.number("prioclass", one.priority.class);
         writer.number("prio", one.priority.level);
         writer.number("priohint", one.priority.hint);
         write_latency(writer, key, &one.latency, wanted.then_some(of), plus);

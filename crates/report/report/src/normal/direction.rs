@@ -10,12 +10,7 @@ use super::latency::{write_percentiles, write_summary};
 use crate::number::NumberStyle;
 
 /// Writes nothing for a direction without I/O. `end` is the end of its first line.
-pub(super) fn write_direction(
-    text: &mut String,
-    figures: &DirectionFigures,
-    measurement: &MeasurementPlan,
-    end: &str,
-) {
+pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, measurement: &MeasurementPlan, end: &str) {
     if figures.ios == 0 {
         return;
     }

@@ -4,8 +4,8 @@ use iolab_engine::{Completion, Lane, Submission, Wait};
 use iolab_measure::Recorder;
 
 use crate::hot_loop::checker::{Checker, Placed};
-use crate::hot_loop::{ADMISSION_NS, HotLoop};
 use crate::hot_loop::queue::Pause;
+use crate::hot_loop::{ADMISSION_NS, HotLoop};
 use crate::pacing::Pacer;
 
 impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {

@@ -12,8 +12,8 @@ use iolab_recording::VerificationRecording;
 
 use self::choosing::Choice;
 use self::files::ZonedFile;
-use self::reading::cut;
 pub(crate) use self::files::begin;
+use self::reading::cut;
 use super::table::{Zone, ZoneTable};
 use crate::hot_loop::checker::{Checker, Placed};
 use crate::verification::verifier::{Verifier, Verifies};

@@ -77,7 +77,8 @@ impl ZoneTable {
     pub(crate) fn new(start_bytes: u64, end_bytes: u64, zone_bytes: u64, most_open: u32) -> std::io::Result<ZoneTable> {
         let zone_bytes = zone_bytes.max(SECTOR);
         let start_bytes = start_bytes - start_bytes % zone_bytes;
-        let count = usize::try_from(end_bytes.saturating_sub(start_bytes).div_ceil(zone_bytes)).unwrap_or(usize::MAX / 64);
+        let count =
+            usize::try_from(end_bytes.saturating_sub(start_bytes).div_ceil(zone_bytes)).unwrap_or(usize::MAX / 64);
         let most_open = (most_open as usize).min(count);
         let words = Arc::new(SharedRegion::new(HEAD + PER_ZONE * count + most_open)?);
         Ok(ZoneTable { words, start_bytes, zone_bytes, count, most_open })
@@ -124,7 +125,7 @@ impl ZoneTable {
                 ZoneKind::Conventional => CONVENTIONAL,
                 ZoneKind::Unusable => UNUSABLE,
             };
-            self.first(number).store(zone.written_bytes / SECTOR | kind, Ordering::Relaxed);
+            self.first(number).store((zone.written_bytes / SECTOR) | kind, Ordering::Relaxed);
             self.words[HEAD + PER_ZONE * number + 1].store(zone.capacity_bytes, Ordering::Relaxed);
             if zone.kind == ZoneKind::Sequential {
                 total += zone.written_bytes;
@@ -194,21 +195,19 @@ impl ZoneTable {
         let word = self.first(zone);
         let before = word.load(Ordering::SeqCst);
         before >> OWNER_SHIFT == 0
-            && word
-                .compare_exchange(before, before | owner << OWNER_SHIFT, Ordering::SeqCst, Ordering::SeqCst)
-                .is_ok()
+            && word.compare_exchange(before, before | owner << OWNER_SHIFT, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     /// The owner gives a zone back.
     pub(crate) fn release(&self, zone: usize) {
-        self.first(zone).fetch_and((1 << OWNER_SHIFT) - 1 & !RESETTING, Ordering::SeqCst);
+        self.first(zone).fetch_and(((1 << OWNER_SHIFT) - 1) & !RESETTING, Ordering::SeqCst);
     }
 
     /// The owner has moved the write pointer.
     pub(crate) fn set_written(&self, zone: usize, written_bytes: u64) {
         let word = self.first(zone);
         let before = word.load(Ordering::SeqCst);
-        word.store(before & !WRITTEN | written_bytes / SECTOR, Ordering::SeqCst);
+        word.store(before & !WRITTEN | (written_bytes / SECTOR), Ordering::SeqCst);
         let change = written_bytes.wrapping_sub((before & WRITTEN) * SECTOR);
         self.words[TOTAL].fetch_add(change, Ordering::Relaxed);
     }
@@ -253,9 +252,11 @@ impl ZoneTable {
             }
             // Each that counts has a place: one becomes free soon, if none is.
             let mark = zone as u64 + 1;
-            while !self.list().iter().any(|place| {
-                place.compare_exchange(0, mark, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-            }) {
+            while !self
+                .list()
+                .iter()
+                .any(|place| place.compare_exchange(0, mark, Ordering::SeqCst, Ordering::SeqCst).is_ok())
+            {
                 std::hint::spin_loop();
             }
         }
@@ -326,7 +327,10 @@ mod tests {
         assert!(table.claim(1, 7) && !table.claim(1, 8) && !table.claim(1, 7));
         table.set_written(1, 8192);
         table.release(1);
-        assert_eq!((table.look(1).written_bytes, table.total_bytes(), table.look(1).left_bytes()), (8192, 8192, MIB / 2 - 8192));
+        assert_eq!(
+            (table.look(1).written_bytes, table.total_bytes(), table.look(1).left_bytes()),
+            (8192, 8192, MIB / 2 - 8192)
+        );
         assert!(table.claim(1, 8));
         table.set_written(1, 0);
         assert_eq!(table.total_bytes(), 0);

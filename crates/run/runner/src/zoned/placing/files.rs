@@ -85,9 +85,9 @@ impl ZonedFile {
     /// it.
     pub(super) fn with_data(&self, asked: usize, bytes: u64) -> Option<(usize, Zone)> {
         let after = (asked..self.last).chain((self.first..asked).rev());
-        after.map(|zone| (zone, self.table.look(zone))).find(|(_, zone)| {
-            zone.kind != ZoneKind::Unusable && zone.written_bytes >= bytes
-        })
+        after
+            .map(|zone| (zone, self.table.look(zone)))
+            .find(|(_, zone)| zone.kind != ZoneKind::Unusable && zone.written_bytes >= bytes)
     }
 
     pub(super) fn call<L: Lane>(&mut self, file: u32, call: ZoneCall<'_>, lane: &mut L) -> Result<(), i32> {
@@ -136,7 +136,10 @@ pub(crate) fn begin<L: Lane>(
         if let Some(capacity) = smallest.map(|zone| zone.capacity_bytes).min().filter(|capacity| *capacity < least)
             && worker.workload.pattern.directions.contains(&Direction::Write)
         {
-            return Err(Fatal { errno: libc::EINVAL, ..fail(format!("bs={least} is more than a zone can hold ({capacity} bytes)")) });
+            return Err(Fatal {
+                errno: libc::EINVAL,
+                ..fail(format!("bs={least} is more than a zone can hold ({capacity} bytes)"))
+            });
         }
         // Trims of this lane reset zones from its first call on, whoever filled the table.
         if matches!(way, Way::Lane) {
