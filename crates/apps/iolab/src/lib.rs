@@ -16,6 +16,7 @@ mod engine_registry;
 mod eta;
 mod exit;
 mod fio_mode;
+mod inflate;
 mod output;
 mod outputs;
 mod painted;

@@ -26,6 +26,8 @@ pub unsafe trait SharedState: Sync {}
 
 // SAFETY: it is an atomic, and any bytes are a valid value.
 unsafe impl SharedState for std::sync::atomic::AtomicU16 {}
+// SAFETY: as above.
+unsafe impl SharedState for std::sync::atomic::AtomicU64 {}
 
 // SAFETY: the region is shared memory of atomics; any thread may hold or drop the owner.
 unsafe impl<T: SharedState> Send for SharedRegion<T> {}

@@ -223,7 +223,16 @@ fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>)
     // SAFETY: a new mapping at an address that the kernel chooses touches nothing that exists.
     let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
     if address == libc::MAP_FAILED {
-        return Err(fail(format!("mapping {bytes} bytes of buffers")));
+        return Err(fail(match backing {
+            Backing::HugePages { page_bytes } => {
+                let (pages, kib) = (bytes / page_bytes, page_bytes >> 10);
+                format!(
+                    "mapping {bytes} bytes of buffers in huge pages (reserve {pages} more: \
+                     /sys/kernel/mm/hugepages/hugepages-{kib}kB/nr_hugepages)"
+                )
+            }
+            _ => format!("mapping {bytes} bytes of buffers"),
+        }));
     }
     let base = NonNull::new(address.cast()).ok_or_else(|| fail(format!("mapping {bytes} bytes of buffers")))?;
     if matches!(backing, Backing::Anonymous) && bytes >= TRANSPARENT_HUGE {

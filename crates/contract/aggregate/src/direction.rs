@@ -2,7 +2,7 @@
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
-use iolab_recording::{DirectionRecording, WorkerRecording};
+use iolab_recording::{DirectionRecording, PriorityRecording, WorkerRecording};
 
 use crate::members::Member;
 use crate::series::{SeriesSummary, summed_series, windows};
@@ -39,6 +39,8 @@ pub struct DirectionFigures {
     pub backlog_wait: SparseHistogram,
     /// The part of it due to the load generator's own lateness, ns.
     pub generator_late: SparseHistogram,
+    /// The operations of each priority, if the job's have several; that of the workers first.
+    pub priorities: Vec<PriorityRecording>,
     /// Bandwidth over the averaging windows, KiB/s.
     pub bandwidth: SeriesSummary,
     /// IOPS over the averaging windows.
@@ -96,6 +98,7 @@ impl DirectionFigures {
             response: sum.response,
             backlog_wait: sum.backlog_wait,
             generator_late: sum.generator_late,
+            priorities: sum.priorities,
             bandwidth,
             iops,
             share_percent: 0.0,
@@ -139,4 +142,10 @@ fn add(sum: &mut DirectionRecording, own: &DirectionRecording) {
     sum.response.merge(&own.response);
     sum.backlog_wait.merge(&own.backlog_wait);
     sum.generator_late.merge(&own.generator_late);
+    for one in &own.priorities {
+        match sum.priorities.iter_mut().find(|known| known.priority == one.priority) {
+            Some(known) => known.latency.merge(&one.latency),
+            None => sum.priorities.push(one.clone()),
+        }
+    }
 }

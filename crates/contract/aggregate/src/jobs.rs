@@ -93,6 +93,12 @@ impl JobFigures<'_> {
     pub fn reported_errno(&self) -> i32 {
         if self.errno == 0 && self.errors.first == DAMAGED { DAMAGED } else { self.errno }
     }
+
+    /// Zones that its workers reset to write them again; `None` if it does not write to zones.
+    pub fn zone_resets(&self) -> Option<u64> {
+        let each: Vec<u64> = self.workers.iter().filter_map(|worker| worker.zone_resets).collect();
+        (!each.is_empty()).then(|| each.iter().sum())
+    }
 }
 
 /// Errors of a job.

@@ -1,23 +1,27 @@
 //! The calls on a file that every engine on descriptors makes in the same way: trim, the three
-//! syncs, and dropping cached pages.
+//! syncs, calls on zones, limits of untorn writes, and dropping cached pages.
 //!
 //! Results have the form of a [`Completion`](crate::Completion): 0 or a count, or a negative errno.
 //! Interrupted calls (`EINTR`) are repeated. Nothing here allocates except [`reopen_for_writing`],
 //! which is cold. This module moves no data: engines differ in how they do that.
 #![allow(
     unsafe_code,
-    reason = "island: fsync, fallocate, sync_file_range, posix_fadvise and ioctl on descriptors the runner owns"
+    reason = "island: fsync, fallocate, sync_file_range, posix_fadvise, statx and ioctl on descriptors the runner owns"
 )]
 
+mod atomic;
 mod reopen;
 mod sync;
 mod trim;
 mod waiting;
+mod zones;
 
+pub use atomic::atomic_write_limits;
 pub use reopen::{is_writable, reopen_for_writing};
 pub use sync::{fdatasync, fsync, sync_file_range, sync_range_flags};
 pub use trim::{PUNCH_HOLE, discard, punch_hole, trim};
 pub use waiting::always_waits;
+pub use zones::zone_call;
 
 use std::io;
 use std::os::fd::RawFd;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use iolab_memory::PoolView;
 use iolab_options::Settings;
 
-use crate::{Completion, EngineDescription, Op};
+use crate::{Completion, DeviceZones, EngineDescription, Op, ZoneCall};
 
 /// An engine: constant facts and a way to open lanes.
 pub trait Engine {
@@ -38,6 +38,11 @@ pub trait Engine {
     fn device(name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         let message = format!("{}: the engine {} does not open devices by name", name, Self::DESCRIPTION.name);
         Err(OpenError { message, errno: None })
+    }
+
+    /// How such a device is divided into zones; `None` if it is not.
+    fn zones(_name: &str, _options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
+        Ok(None)
     }
 
     /// Why a job must not write to a device that the engine opens itself, because of its content;
@@ -153,6 +158,16 @@ pub trait Lane {
     /// operation does not need.
     #[inline]
     fn perform(&mut self, _op: &Op) -> Result<i32, i32> {
+        Err(ENOSYS)
+    }
+
+    /// Does what is asked of a zoned device that the lane opened itself, beside the operations in
+    /// flight, and waits for it. From the first call on, trims of whole zones of the file reset
+    /// them. Cold.
+    ///
+    /// # Errors
+    /// The errno.
+    fn zone_call(&mut self, _file: u32, _call: ZoneCall<'_>) -> Result<(), i32> {
         Err(ENOSYS)
     }
 

@@ -11,6 +11,7 @@ pub mod file_calls;
 mod finished;
 mod lane;
 mod op;
+mod zones;
 
 pub use description::{Capabilities, EngineDescription, EngineProbe, FileEffect, FileUse, Need, Polling};
 pub use finished::CompletionRow;
@@ -19,4 +20,5 @@ pub use lane::{
     Completions, DeviceFacts, Engine, EngineLibrary, Lane, LaneError, LaneRequest, OpenError, Submission, TargetFile,
     Wait,
 };
-pub use op::{Completion, Op, OpKind};
+pub use op::{Completion, Op, OpKind, io_priority, pack_priority};
+pub use zones::{DeviceZones, ZoneCall, ZoneKind, ZoneStatus};

@@ -71,9 +71,21 @@ pub struct Op {
     pub slot: u16,
     /// What to do.
     pub kind: OpKind,
-    /// Per-operation I/O priority class and level as `ioprio_set(2)` packs them, shifted to one
-    /// byte (class << 3 | level); 0 means the thread's own priority.
+    /// I/O priority of this operation: hint << 5 | class << 3 | level ([`pack_priority`]); 0 means
+    /// the thread's own priority.
     pub priority: u8,
+}
+
+/// A priority in one byte, as [`Op::priority`] has it. Hints above 7 do not exist (linux/ioprio.h).
+pub const fn pack_priority(class: u8, level: u8, hint: u8) -> u8 {
+    (hint & 7) << 5 | (class & 3) << 3 | level & 7
+}
+
+/// The same priority as the kernel has it (ioprio_set(2)): class in the upper three bits, then ten
+/// bits of hint, level in the lower three.
+#[inline]
+pub const fn io_priority(packed: u8) -> u16 {
+    (packed as u16 >> 3 & 3) << 13 | (packed as u16 >> 5) << 3 | packed as u16 & 7
 }
 
 /// The engine's answer to one operation.
@@ -84,4 +96,16 @@ pub struct Completion {
     pub slot: u32,
     /// Bytes moved (0 for syncs and trims that succeeded), or a negative errno.
     pub result: i32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_are_those_of_the_kernel() {
+        for (class, level, hint, expected) in [(1, 0, 0, 0x2000), (2, 4, 0, 0x4004), (3, 7, 7, 0x603f), (0, 0, 0, 0)] {
+            assert_eq!(io_priority(pack_priority(class, level, hint)), expected, "{class} {level} {hint}");
+        }
+    }
 }

@@ -64,36 +64,79 @@ impl OptionEntry {
         }
     }
 
-    const fn priority(name: &'static str, kind: ValueKind, summary: &'static str) -> OptionEntry {
-        OptionEntry {
-            name,
-            kind,
-            summary,
-            category: Category::Process,
-            status: SupportStatus::Refused("operations have no priorities of their own; prio is of all"),
-            ..OptionEntry::BLANK
-        }
+    const fn priority(
+        name: &'static str,
+        kind: ValueKind,
+        summary: &'static str,
+        details: &'static str,
+    ) -> OptionEntry {
+        OptionEntry { name, kind, summary, details, category: Category::Process, ..OptionEntry::BLANK }
     }
 
-    /// The rows of engines whose operations could have a priority of their own.
-    pub const COMMAND_PRIORITIES: [OptionEntry; 4] = [
-        OptionEntry::priority(
-            "cmdprio_percentage",
-            ValueKind::Integers { min: 0, max: 100 },
-            "Percent of operations sent with their own priority",
-        ),
-        OptionEntry::priority(
-            "cmdprio_class",
-            ValueKind::Integers { min: 0, max: 3 },
-            "Priority class of those operations",
-        ),
-        OptionEntry::priority("cmdprio", ValueKind::Integers { min: 0, max: 7 }, "Priority level of those operations"),
-        OptionEntry::priority(
-            "cmdprio_bssplit",
-            ValueKind::Text,
-            "Percent of operations with their own priority, by block size",
-        ),
+    /// The rows of engines whose operations can have a priority of their own.
+    pub const COMMAND_PRIORITIES: [OptionEntry; 5] = [
+        OptionEntry {
+            accepts: &[("20", "20"), ("20,10", "20,10,10")],
+            rejects: &["101"],
+            ..OptionEntry::priority(
+                "cmdprio_percentage",
+                ValueKind::Integers { min: 0, max: 100 },
+                "Percent of reads and writes sent with a priority of their own",
+                "Reports show the latencies of each priority: clat, or lat with lat_percentiles.",
+            )
+        },
+        OptionEntry {
+            accepts: &[("1", "1"), ("1,2", "1,2,2")],
+            rejects: &["4"],
+            ..OptionEntry::priority(
+                "cmdprio_class",
+                ValueKind::Integers { min: 0, max: 3 },
+                "Priority class of those operations",
+                "1 is realtime (the default), 2 best effort, 3 idle.",
+            )
+        },
+        OptionEntry {
+            accepts: &[("0", "0"), ("7", "7")],
+            rejects: &["8"],
+            ..OptionEntry::priority(
+                "cmdprio",
+                ValueKind::Integers { min: 0, max: 7 },
+                "Priority level of those operations",
+                "0, the default, is the highest.",
+            )
+        },
+        OptionEntry {
+            accepts: &[("0", "0"), ("1,7", "1,7,7")],
+            rejects: &["8"],
+            ..OptionEntry::priority(
+                "cmdprio_hint",
+                ValueKind::Integers { min: 0, max: 7 },
+                "Priority hint of those operations",
+                "1 to 7 are the duration limits of a drive (Linux 6.5).",
+            )
+        },
+        OptionEntry {
+            accepts: &[("64k/40:1m/60", "64k/40:1m/60"), ("4k/30/1/0,4k/10/2/7/1", "4k/30/1/0,4k/10/2/7/1")],
+            ..OptionEntry::priority(
+                "cmdprio_bssplit",
+                ValueKind::Text,
+                "Percent of operations with a priority of their own, by block size",
+                "SIZE/PERCENT:…, or SIZE/PERCENT/CLASS/LEVEL:…, and /HINT behind; a list for reads, then one for writes.",
+            )
+        },
     ];
+
+    /// The row of engines that can write atomically. Its value is that of the job's option.
+    pub const ATOMIC: OptionEntry = OptionEntry {
+        name: "atomic",
+        kind: ValueKind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Send writes that a loss of power cannot tear (RWF_ATOMIC)",
+        details: "",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    };
 
     /// Whether `name` is this option's name or one of its aliases.
     pub fn answers_to(&self, name: &str) -> bool {

@@ -96,6 +96,13 @@ pub enum Distribution {
     Zoned(Vec<ZoneShare>),
     /// Shares of accesses to ranges of bytes, in order (`size_percent` unused).
     ZonedAbsolute(Vec<ZoneShare>),
+    /// These blocks in this order, again and again.
+    Sequence {
+        /// Block numbers.
+        blocks: Vec<u64>,
+        /// Each round begins behind the largest block of the one before (`random_sequence_stride`).
+        strides: bool,
+    },
 }
 
 /// One entry of `zoned:` and `zoned_abs:`.

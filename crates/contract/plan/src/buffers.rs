@@ -25,6 +25,10 @@ pub struct BufferPlan {
     pub dedupe_percent: u32,
     /// Repeat from a working set of this percent of the blocks instead of the previous buffer.
     pub dedupe_working_set_percent: Option<u32>,
+    /// Buffer seeds of all workers that share their working sets, this one included; empty if it
+    /// has one of its own (`dedupe_global`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dedupe_seeds: Vec<u64>,
 }
 
 impl BufferPlan {
@@ -41,6 +45,7 @@ impl BufferPlan {
             compress_chunk_bytes: 0,
             dedupe_percent: 0,
             dedupe_working_set_percent: None,
+            dedupe_seeds: Vec::new(),
         }
     }
 }

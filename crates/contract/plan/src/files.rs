@@ -50,6 +50,9 @@ pub struct LayoutPlan {
     pub atomic: bool,
     /// `O_SYNC`/`O_DSYNC`.
     pub sync: FileSync,
+    /// Which operations exclude each other (`lockfile`).
+    #[serde(default, skip_serializing_if = "FileLock::is_none")]
+    pub lock: FileLock,
     /// Drop the files from the page cache before starting.
     pub invalidate: bool,
     /// Whether files that are written are laid out first (`overwrite`).
@@ -97,6 +100,25 @@ pub struct LayoutPlan {
     /// `/sys/block/DEVICE/queue`, and value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub device_settings: BTreeMap<String, String>,
+}
+
+/// `lockfile`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileLock {
+    /// None do.
+    #[default]
+    None,
+    /// All operations on one file.
+    Exclusive,
+    /// Those that write, and others.
+    ReadWrite,
+}
+
+impl FileLock {
+    fn is_none(&self) -> bool {
+        *self == FileLock::None
+    }
 }
 
 /// `sync=`.

@@ -12,21 +12,24 @@ mod engines_by_name;
 mod files;
 mod logs;
 mod pacing;
+mod priorities;
 mod replay;
 mod steady;
 mod verify;
 mod worker;
 mod workload;
+mod zones;
 
 pub use arrivals::{ArrivalsError, ArrivalsPlan, arrivals_checksum, arrivals_period_ns, parse_arrivals};
 pub use buffers::{BufferContent, BufferMemory, BufferPlan};
 pub use describe::describe;
-pub use files::{FadviseHint, Fallocate, FileOrigin, FilePlan, FileSync, LayoutPlan, WriteHint};
+pub use files::{FadviseHint, Fallocate, FileLock, FileOrigin, FilePlan, FileSync, LayoutPlan, WriteHint};
 pub use iolab_options::{
     Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, RateProcess, Reach, ZoneShare,
 };
 pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{FlowPlan, FollowPlan, LatencyTargetPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
+pub use priorities::{IoPriority, PriorityPlan, PriorityShare};
 pub use replay::{ReplayFile, ReplayPlan, ReplayRules, ReplayShare, ReplaySurvey, TraceIdentity};
 pub use steady::{SteadyMeasure, SteadyPlan};
 pub use verify::{VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim};
@@ -38,6 +41,7 @@ pub use workload::{
     BlockSizes, FileService, FileServiceKind, Pattern, RandomGenerator, RandomMap, Sequencer, StridePlan, SyncCadence,
     SyncFileRangePlan, WorkloadPlan,
 };
+pub use zones::{ZonePlan, ZoneResetPlan};
 
 use std::collections::BTreeMap;
 

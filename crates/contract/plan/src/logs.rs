@@ -31,6 +31,9 @@ pub struct LogPlan {
     /// Clock of those times (`clock_gettime(2)`'s number); 0 is the real time.
     #[serde(default, skip_serializing_if = "is_real_time")]
     pub epoch_clock: u32,
+    /// Written compressed (`log_store_compressed`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compressed: bool,
     /// One file per worker (`.N.log`), or one per job.
     pub per_job: bool,
 }

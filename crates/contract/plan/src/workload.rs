@@ -4,6 +4,8 @@
 use iolab_options::{Direction, Distribution, PerDirection, Percent, RateProcess};
 use serde::{Deserialize, Serialize};
 
+use crate::{PriorityPlan, ZonePlan};
+
 /// The stream's description. Same plan and seed, same stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadPlan {
@@ -38,6 +40,12 @@ pub struct WorkloadPlan {
     pub sync: SyncCadence,
     /// `zonemode=strided`.
     pub stride: Option<StridePlan>,
+    /// `zonemode=zbd`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZonePlan>,
+    /// Operations with a priority of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<PriorityPlan>,
     /// Operations per second of reads, writes and trims, when a mix has a rate for each: the next
     /// direction is then the one that is due, not a random one.
     pub mix_by_rate: Option<PerDirection<u64>>,

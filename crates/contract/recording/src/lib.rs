@@ -43,5 +43,5 @@ pub use spooled::{BlockHeader, LoggedOperation, OperationTraits, SpoolBlock, Spo
 pub use steady::SteadyRecording;
 pub use worker::{
     AftermathRecording, CpuUse, DamageRecording, DepthUse, DirectionRecording, ErrorCount, FileRecording, Interval,
-    SyncRecording, VerificationRecording, WorkerOutcome, WorkerRecording,
+    PriorityRecording, SyncRecording, VerificationRecording, WorkerOutcome, WorkerRecording,
 };

@@ -1,7 +1,7 @@
 //! The measurements of one worker.
 
 use iolab_histogram::SparseHistogram;
-use iolab_plan::PerDirection;
+use iolab_plan::{IoPriority, PerDirection};
 use iolab_text::grouped;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,9 @@ pub struct WorkerRecording {
     /// What was verified, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<VerificationRecording>,
+    /// Zones that were reset to be written again, if the job writes to zones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone_resets: Option<u64>,
     /// Histogram log lines, if asked for.
     pub histogram_log: Vec<HistogramLogEntry>,
     /// What the user should know about this worker.
@@ -242,6 +245,18 @@ pub struct DirectionRecording {
     /// generator itself.
     #[serde(default)]
     pub generator_late: SparseHistogram,
+    /// The operations of each priority, for a job whose operations have several (`cmdprio_*`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityRecording>,
+}
+
+/// The operations of one priority.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PriorityRecording {
+    /// The priority.
+    pub priority: IoPriority,
+    /// `clat`, or `lat` for a job with `lat_percentiles`.
+    pub latency: SparseHistogram,
 }
 
 /// One file's part of a worker's operations.

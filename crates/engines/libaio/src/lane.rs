@@ -9,7 +9,7 @@
 //!
 //! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
 
-use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, Wait};
+use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, Wait, io_priority};
 
 use iolab_async_io::native_aio::Context;
 use iolab_async_io::native_aio::abi::{self, IoEvent, Iocb, command};
@@ -51,6 +51,10 @@ pub struct LibaioLane {
     rw_flags: u32,
     userspace_reap: bool,
     is_vectored: bool,
+    /// Writes cannot be torn.
+    is_atomic: bool,
+    /// Transfers need more than their plain entry.
+    is_special: bool,
     /// Cleared when the kernel does not support asynchronous syncs.
     syncs_in_kernel: bool,
     notes: Vec<String>,
@@ -63,6 +67,7 @@ pub(crate) struct Requested {
     pub(crate) userspace_reap: Option<bool>,
     pub(crate) nowait: bool,
     pub(crate) vectored: bool,
+    pub(crate) atomic: bool,
 }
 
 impl LibaioLane {
@@ -93,6 +98,8 @@ impl LibaioLane {
             rw_flags: if requested.nowait { abi::RWF_NOWAIT } else { 0 },
             userspace_reap: requested.userspace_reap != Some(false) && context.has_known_ring(),
             is_vectored: requested.vectored,
+            is_atomic: requested.atomic,
+            is_special: requested.vectored || requested.atomic,
             syncs_in_kernel: true,
             notes,
             context,
@@ -129,16 +136,17 @@ impl LibaioLane {
         Submission::Accepted
     }
 
-    /// Adds vectors and priorities to an operation that is otherwise complete.
+    /// Adds vectors, priorities and flags to an operation that is otherwise complete.
     #[cold]
     #[inline(never)]
     fn specialise(&mut self, op: &Op) {
         let iocb = &mut self.iocbs[op.slot as usize];
         if op.priority != 0 {
-            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has
-            // them.
             iocb.flags = abi::FLAG_IOPRIO;
-            iocb.priority = (i16::from(op.priority >> 3) << 13) | i16::from(op.priority & 7);
+            iocb.priority = io_priority(op.priority).cast_signed();
+        }
+        if self.is_atomic && op.kind == OpKind::Write {
+            iocb.rw_flags |= libc::RWF_ATOMIC as u32;
         }
         if self.is_vectored {
             let vector = &mut self.vectors[op.slot as usize];
@@ -302,7 +310,7 @@ impl Lane for LibaioLane {
         iocb.bytes = u64::from(op.length);
         iocb.offset = op.offset as i64;
         iocb.flags = 0;
-        if self.is_vectored | (op.priority != 0) {
+        if self.is_special | (op.priority != 0) {
             self.specialise(op);
         }
         self.enqueue(op.slot);

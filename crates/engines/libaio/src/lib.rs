@@ -63,6 +63,7 @@ impl Engine for Libaio {
             userspace_reap: request.options.flag("userspace_reap"),
             nowait: on("nowait"),
             vectored: on("libaio_vectored"),
+            atomic: on("atomic"),
         };
         let context = Context::new(request.depth)
             .map_err(|errno| OpenError { message: explain(errno, request.depth), errno: Some(errno) })?;
@@ -84,7 +85,7 @@ fn explain(errno: i32, depth: usize) -> String {
 }
 
 /// The engine's own options, which are those of fio.
-static OPTIONS: [OptionEntry; 7] = [
+static OPTIONS: [OptionEntry; 9] = [
     OptionEntry {
         default: DefaultValue::Automatic,
         ..OptionEntry::switch(
@@ -108,4 +109,6 @@ static OPTIONS: [OptionEntry; 7] = [
     OptionEntry::COMMAND_PRIORITIES[1],
     OptionEntry::COMMAND_PRIORITIES[2],
     OptionEntry::COMMAND_PRIORITIES[3],
+    OptionEntry::COMMAND_PRIORITIES[4],
+    OptionEntry::ATOMIC,
 ];

@@ -6,9 +6,11 @@
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{
     Completion, Controller, ControllerFacts, DataWindow, DriverError, Namespace, QueueOptions, QueuePair, Submit,
+    ZoneReport,
 };
 use iolab_nvme_rdma::Rdma;
 use iolab_nvme_spec::log::{AnaState, LogPage};
+use iolab_nvme_spec::zone::ZoneSendAction;
 use iolab_nvme_tcp::Tcp;
 
 /// Calls the same function for each kind.
@@ -131,6 +133,21 @@ impl AnyPair {
     #[inline]
     pub fn flush_cache(&mut self, slot: u16, namespace: &Namespace) -> Submit {
         each!(AnyPair, self, pair => pair.flush_cache(slot, namespace))
+    }
+
+    /// Changes the state of a zone. See [`QueuePair::manage_zone`].
+    pub fn manage_zone(&mut self, slot: u16, namespace: &Namespace, zone: u64, action: ZoneSendAction) -> Submit {
+        each!(AnyPair, self, pair => pair.manage_zone(slot, namespace, Some(zone), action))
+    }
+
+    /// Reports zones. See [`QueuePair::report_zones_here`].
+    pub fn report_zones_here(&mut self, slot: u16, namespace: &Namespace, lba: u64) -> Submit {
+        each!(AnyPair, self, pair => pair.report_zones_here(slot, namespace, lba))
+    }
+
+    /// What was reported. See [`QueuePair::zones_reported`].
+    pub fn zones_reported(&self, slot: u16) -> Option<ZoneReport> {
+        each!(AnyPair, self, pair => pair.zones_reported(slot))
     }
 
     /// Makes the accepted commands visible to the device.

@@ -6,11 +6,16 @@
 //!
 //! Unsafe because it lends the pool of slots, which outlives the lane, to a device.
 
+mod zones;
+
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, Wait};
+use iolab_engine::{
+    Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, Wait, ZoneCall,
+};
 use iolab_nvme_driver::{CommandOutcome, DataWindow, DriverError, Namespace, Submit, WaitPolicy};
+use iolab_nvme_spec::zone::ZoneSendAction;
 use iolab_virtual_ssd::Subsystem;
 
 use crate::any_transport::AnyPair;
@@ -30,6 +35,8 @@ pub struct NvmeLane {
     /// Bytes that the operation of each slot moves if it succeeds.
     moves: Box<[u32]>,
     in_flight: usize,
+    /// Operations that completed while the lane waited for a command of its own.
+    early: Vec<Completion>,
     /// Where the slots lie in the memory that the devices have mapped.
     slots: Slots,
     pairs_per_file: usize,
@@ -53,6 +60,8 @@ struct File {
     namespace: Namespace,
     block_shift: u32,
     first_queue: usize,
+    /// The job treats it as zoned: trims reset zones.
+    trims_reset: bool,
 }
 
 /// A device that has been opened for a lane.
@@ -122,6 +131,7 @@ impl NvmeLane {
             files: Box::new([]),
             moves: vec![0; request.depth].into(),
             in_flight: 0,
+            early: Vec::with_capacity(request.depth),
             slots,
             pairs_per_file: usize::from(options.queue_pairs),
             sleeps: options.queue.wait != WaitPolicy::Poll,
@@ -141,10 +151,14 @@ impl NvmeLane {
             for number in 0..options.queue_pairs {
                 // Vector 0 belongs to the admin queue.
                 let vector = first_queue as u16 + number + 1;
-                let pair = opened.controller.queue_pair(options.queue_on(vector)).map_err(driver)?;
+                let mut queue = options.queue_on(vector);
+                // For commands on zones, which the lane sends by itself.
+                queue.slots += u16::from(namespace.zones().is_some());
+                let pair = opened.controller.queue_pair(queue).map_err(driver)?;
                 queues.push(Queue { pair: Some(pair), device: devices.len() });
             }
-            files.push(File { namespace, block_shift: namespace.block_bytes().trailing_zeros(), first_queue });
+            let block_shift = namespace.block_bytes().trailing_zeros();
+            files.push(File { namespace, block_shift, first_queue, trims_reset: false });
             devices.push(Device { opened, gone_note, address });
         }
         (lane.queues, lane.files, lane.devices) = (queues.into(), files.into(), devices.into());
@@ -182,6 +196,12 @@ impl NvmeLane {
                 }
             }
             OpKind::Trim if !whole => return Err(libc::EINVAL),
+            OpKind::Trim if file.trims_reset => {
+                if namespace.zones().is_none_or(|zones| zones.zone_blocks != u64::from(blocks)) {
+                    return Err(libc::EINVAL);
+                }
+                pair.manage_zone(slot, namespace, lba, ZoneSendAction::RESET)
+            }
             OpKind::Trim => pair.deallocate(slot, namespace, &[(lba, blocks)]),
             OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => pair.flush_cache(slot, namespace),
         };
@@ -194,8 +214,12 @@ impl NvmeLane {
     /// Polls every queue once.
     #[inline(always)]
     fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        let NvmeLane { queues, devices, moves, .. } = self;
+        let NvmeLane { queues, devices, moves, early, .. } = self;
         let mut found = 0;
+        if !early.is_empty() {
+            found = out.extend(early);
+            early.drain(..found);
+        }
         for queue in queues.iter_mut() {
             devices[queue.device].opened.poll();
             let Some(pair) = queue.pair.as_mut() else { continue };
@@ -289,6 +313,10 @@ impl Lane for NvmeLane {
             std::hint::spin_loop();
         }
         Ok(found)
+    }
+
+    fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {
+        self.call_zone(file, call)
     }
 
     fn notes(&self) -> &[String] {

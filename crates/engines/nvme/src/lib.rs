@@ -31,8 +31,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError,
-    Polling,
+    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest,
+    OpenError, Polling,
 };
 use iolab_options::{PageCache, Reach, Settings};
 
@@ -90,6 +90,12 @@ impl Engine for Nvme {
 
     fn open(request: &LaneRequest<'_>) -> Result<NvmeLane, OpenError> {
         NvmeLane::open(request)
+    }
+
+    fn zones(name: &str, _options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
+        let refused = |error: NvmeDeviceError| OpenError { message: format!("{name}: {error}"), errno: error.errno() };
+        let parsed = DeviceName::parse(name).map_err(|error| refused(error.into()))?;
+        opened::zones(&parsed).map_err(refused)
     }
 
     fn overwrite_refusal(device: &Path, _options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {

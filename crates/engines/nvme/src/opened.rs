@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
 use iolab_device_link::{Link, LinkError};
-use iolab_engine::DeviceFacts;
+use iolab_engine::{DeviceFacts, DeviceZones};
 use iolab_nvme_association::DiscoverError;
 use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
 use iolab_nvme_spec::log::AnaState;
@@ -300,4 +300,23 @@ pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, NvmeDeviceError> {
     let namespace = open_apart(name)?.namespace(name.namespace)?;
     let block_bytes = namespace.block_bytes();
     Ok(DeviceFacts { size_bytes: namespace.blocks().saturating_mul(u64::from(block_bytes)), block_bytes })
+}
+
+/// How the namespace is divided into zones, if it is. A drive inside the process need not exist for
+/// that.
+pub(crate) fn zones(name: &DeviceName) -> Result<Option<DeviceZones>, NvmeDeviceError> {
+    // The lower limit, where there are two: a zone that is written to is open and active.
+    let lower = |open: u32, active: u32| [open, active].into_iter().filter(|most| *most > 0).min().unwrap_or(0);
+    if let DevicePlace::Embedded(parameters) = &name.place {
+        let zones = config(parameters)?.zones;
+        return Ok(zones.map(|zones| DeviceZones {
+            zone_bytes: zones.zone_bytes,
+            most_open: lower(zones.max_open, zones.max_active),
+        }));
+    }
+    let namespace = open_apart(name)?.namespace(name.namespace)?;
+    Ok(namespace.zones().map(|zones| DeviceZones {
+        zone_bytes: zones.zone_blocks.saturating_mul(u64::from(namespace.block_bytes())),
+        most_open: lower(zones.max_open.unwrap_or(0), zones.max_active.unwrap_or(0)),
+    }))
 }

@@ -47,6 +47,8 @@ pub struct UringLane {
     /// One for each slot if transfers are vectored, otherwise empty.
     vectors: Box<[libc::iovec]>,
     is_vectored: bool,
+    /// Writes cannot be torn.
+    is_atomic: bool,
     fixed_buffers: bool,
     force_async: u32,
     until_async: u32,
@@ -92,7 +94,8 @@ impl UringLane {
             write_word: abi::word(write, flags),
             transfer_flags: abi::pair(0, rwf),
             buffer_mask: if fixed_buffers { u64::MAX } else { 0 },
-            is_special: is_vectored || requested.force_async > 0,
+            is_special: is_vectored || requested.force_async > 0 || requested.atomic,
+            is_atomic: requested.atomic,
             file_words: request.files.iter().enumerate().map(word_of).collect(),
             files: request.files.iter().map(FileTarget::from).collect(),
             vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; vectors].into(),

@@ -9,7 +9,7 @@ const fn automatic(name: &'static str, summary: &'static str, details: &'static 
 }
 
 /// The table.
-pub(crate) const OPTIONS: [OptionEntry; 19] = [
+pub(crate) const OPTIONS: [OptionEntry; 21] = [
     automatic(
         "fixedbufs",
         "Register buffers with the kernel once instead of mapping them for every operation",
@@ -114,6 +114,8 @@ pub(crate) const OPTIONS: [OptionEntry; 19] = [
     OptionEntry::COMMAND_PRIORITIES[1],
     OptionEntry::COMMAND_PRIORITIES[2],
     OptionEntry::COMMAND_PRIORITIES[3],
+    OptionEntry::COMMAND_PRIORITIES[4],
+    OptionEntry::ATOMIC,
 ];
 
 /// The job's settings of the ring; `None` means automatic.
@@ -132,6 +134,7 @@ pub(crate) struct Requested {
     pub(crate) vectored: bool,
     pub(crate) uncached: bool,
     pub(crate) nowait: bool,
+    pub(crate) atomic: bool,
     pub(crate) force_async: u32,
     /// All files, none, or those that need it.
     pub(crate) workers_at_once: Option<bool>,
@@ -156,6 +159,7 @@ impl Requested {
             vectored: settings.flag("nonvectored") == Some(false),
             uncached: on("uncached"),
             nowait: on("nowait"),
+            atomic: on("atomic"),
             force_async: settings.integer("force_async").unwrap_or(0) as u32,
             workers_at_once: match settings.flag("workers_at_once") {
                 None if on("nowait") || on("hipri") || settings.has("force_async") => Some(false),
@@ -195,6 +199,7 @@ mod tests {
             vectored: true,
             uncached: true,
             nowait: true,
+            atomic: true,
             force_async: 2,
             workers_at_once: Some(true),
         };

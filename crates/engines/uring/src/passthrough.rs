@@ -14,7 +14,8 @@ mod safety;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling,
+    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError,
+    Polling,
 };
 use iolab_options::{PageCache, Reach, Settings};
 
@@ -80,6 +81,11 @@ impl Engine for UringCmd {
         let namespace = GenericNamespace::open(Path::new(name))?;
         let format = namespace.format;
         Ok(DeviceFacts { size_bytes: format.blocks << format.block_shift, block_bytes: 1 << format.block_shift })
+    }
+
+    fn zones(name: &str, _options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
+        let message = format!("{name}: io_uring_cmd follows no zones: use ioengine=io_uring on the block device");
+        Err(OpenError { message, errno: Some(libc::EOPNOTSUPP) })
     }
 }
 

@@ -30,4 +30,4 @@ pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
 pub use parse::{Input, ParseRequest, parse};
 pub use reader::OWN_LINE;
 pub use render::render;
-pub use values::{NumberRules, ValueError, canonical, default_value, parse_value};
+pub use values::{NumberRules, ValueError, canonical, default_value, parse_value, pattern_bytes};

@@ -20,6 +20,7 @@ mod words;
 use iolab_options::{AUTOMATIC, DefaultValue, OptionEntry, TimeUnit, Value, ValueKind};
 use iolab_units::KbBase;
 
+pub use bytes::pattern_bytes;
 pub use canonical::canonical;
 pub(crate) use pattern::PATTERNS;
 pub(crate) use piece::Piece;
@@ -102,7 +103,7 @@ fn by_kind(kind: &ValueKind, whole: Piece<'_>, rules: NumberRules) -> Result<Val
         ValueKind::Distribution => distribution::distributions(whole, rules).map(Value::Distributions),
         ValueKind::CpuList => cpus::list(whole).map(Value::Cpus),
         ValueKind::CpuMask => cpus::mask(whole).map(Value::Cpus),
-        ValueKind::BytePattern => bytes::pattern(whole).map(Value::Bytes),
+        ValueKind::BytePattern => bytes::value(whole),
         ValueKind::SyncFileRange => checked::sync_file_range(whole, rules),
         ValueKind::FileService => checked::file_service(whole, rules),
         ValueKind::SteadyState => checked::steady_state(whole, rules),

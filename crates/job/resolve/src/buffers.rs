@@ -1,13 +1,17 @@
 //! The memory of buffers and the content of writes.
 
-use iolab_plan::{BufferContent, BufferMemory, BufferPlan, WorkloadPlan};
+use std::path::Path;
+
+use iolab_jobfile::pattern_bytes;
+use iolab_options::Value;
+use iolab_plan::{BufferContent, BufferMemory, BufferPlan, WorkerPlan, WorkloadPlan};
 
 use crate::job::Job;
 use crate::readings;
 
 /// Resolves memory and content.
 pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> BufferPlan {
-    let pattern = job.given("buffer_pattern", readings::literal).filter(|bytes| !bytes.is_empty());
+    let pattern = pattern(job).filter(|bytes| !bytes.is_empty());
     let compress = percent(job, "buffer_compress_percentage");
     let dedupe = percent(job, "dedupe_percentage");
     let zero_asked = job.on("zero_buffers");
@@ -46,7 +50,37 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> BufferPlan {
         compress_chunk_bytes: job.bytes_or_default("buffer_compress_chunk"),
         dedupe_percent: dedupe,
         dedupe_working_set_percent: working_set(job, dedupe),
+        // Known when all workers are.
+        dedupe_seeds: if is_global(job, dedupe) { vec![workload.buffer_seed] } else { Vec::new() },
     }
+}
+
+/// `dedupe_global`.
+fn is_global(job: &Job<'_>, dedupe: u32) -> bool {
+    let global = job.on("dedupe_global");
+    if global && (dedupe == 0 || job.word("dedupe_mode") != "working_set") {
+        let reason = "dedupe_global shares working sets, so it needs dedupe_percentage and dedupe_mode=working_set";
+        job.error("dedupe_global", reason, "add dedupe_percentage=30 and dedupe_mode=working_set");
+    }
+    global
+}
+
+/// Tells the workers with `dedupe_global` of each other.
+pub(crate) fn share_working_sets(workers: &mut [WorkerPlan]) {
+    let seeds: Vec<u64> = workers.iter().flat_map(|worker| worker.buffers.dedupe_seeds.iter().copied()).collect();
+    for worker in workers.iter_mut().filter(|worker| !worker.buffers.dedupe_seeds.is_empty()) {
+        worker.buffers.dedupe_seeds.clone_from(&seeds);
+    }
+}
+
+/// `buffer_pattern`, with the bytes of the files that it names.
+fn pattern(job: &Job<'_>) -> Option<Vec<u8>> {
+    let text = match job.given("buffer_pattern", |value| Some(value.clone()))? {
+        Value::Bytes(bytes) => return Some(bytes),
+        _ => job.written("buffer_pattern"),
+    };
+    let read = pattern_bytes(text, &mut |name, most| job.request.machine.content(Path::new(name), most));
+    read.map_err(|error| job.error("buffer_pattern", error.reason, error.suggestion.as_deref().unwrap_or(""))).ok()
 }
 
 fn percent(job: &Job<'_>, name: &'static str) -> u32 {

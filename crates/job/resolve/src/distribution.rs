@@ -21,7 +21,20 @@ pub(crate) fn offsets(job: &Job<'_>, random: bool) -> PerDirection<Distribution>
             "for example rw=randread",
         );
     }
-    job.distributions("random_distribution")
+    let mut each = job.distributions("random_distribution");
+    let asked = job.on("random_sequence_stride");
+    let mut found = false;
+    for distribution in &mut each {
+        if let Distribution::Sequence { strides, .. } = distribution {
+            *strides = asked;
+            found = true;
+        }
+    }
+    if asked && !found {
+        let reason = "random_sequence_stride has no effect without random_distribution=sequence";
+        job.warn_always("random_sequence_stride", reason, "for example random_distribution=sequence:0,2,1");
+    }
+    each
 }
 
 /// How the next file is chosen, and how many are in use at once.

@@ -2,7 +2,7 @@
 
 use iolab_engine::EngineDescription;
 use iolab_jobfile::{DiagnosticSeverity, JobSection, default_value};
-use iolab_options::{Direction, Setting, Settings};
+use iolab_options::{Direction, OptionEntry, Setting, Settings, Value};
 use iolab_plan::EnginePlan;
 
 use crate::job::Job;
@@ -43,8 +43,12 @@ pub(crate) fn find(
 /// The engine of the plan: its own options as set, and the defaults of the others.
 pub(crate) fn resolve(job: &Job<'_>) -> EnginePlan {
     let mut options = Settings::default();
+    let atomic = job.on("atomic");
     for entry in job.engine.options {
-        if let Some(setting) = job.section.engine_settings.get(entry.name) {
+        if entry.name == OptionEntry::ATOMIC.name {
+            let text = u8::from(atomic).to_string();
+            options.set(entry.name, Setting { value: Value::Flag(atomic), text, source: 0, span: (0, 0) });
+        } else if let Some(setting) = job.section.engine_settings.get(entry.name) {
             options.set(entry.name, setting.clone());
         } else if let Some(value) = default_value(entry) {
             options.set(entry.name, Setting { value, text: entry.default.to_string(), source: 0, span: (0, 0) });
@@ -68,6 +72,17 @@ pub(crate) fn check(job: &Job<'_>, directions: &[Direction], direct: bool) {
     if direct && !can.direct {
         let at = ["direct", "buffered", "atomic"].into_iter().find(|name| job.has(name)).unwrap_or("direct");
         job.error(at, format!("engine {name} cannot do direct I/O"), "remove direct=1, or choose another engine");
+    }
+    if job.on("atomic") && !job.engine.options.iter().any(|entry| entry.name == OptionEntry::ATOMIC.name) {
+        let able: Vec<&str> = job
+            .request
+            .engines
+            .iter()
+            .filter(|engine| engine.options.iter().any(|entry| entry.name == OptionEntry::ATOMIC.name))
+            .map(|engine| engine.name)
+            .collect();
+        let reason = format!("engine {name} cannot write atomically");
+        job.error("atomic", reason, &format!("engines that can: {}", able.join(", ")));
     }
     if direct && job.on("bs_unaligned") {
         job.warn("bs_unaligned", "direct I/O needs aligned sizes", "remove bs_unaligned or direct=1");

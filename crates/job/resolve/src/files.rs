@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_engine::FileUse;
 use iolab_options::Direction;
-use iolab_plan::{FadviseHint, Fallocate, FileOrigin, FileSync, LayoutPlan, Pattern, WriteHint};
+use iolab_plan::{FadviseHint, Fallocate, FileLock, FileOrigin, FileSync, LayoutPlan, Pattern, WriteHint};
 
 use crate::job::Job;
 use crate::names::{Keywords, below, generate, split};
@@ -37,6 +37,7 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
             "dsync" => FileSync::Dsync,
             _ => FileSync::None,
         },
+        lock: lock(job),
         // Data that was read beforehand must not be dropped again.
         invalidate: job.on("invalidate") && !pre_read,
         overwrite: job.on("overwrite") || reads,
@@ -62,6 +63,22 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
         read_only: job.request.overrides.readonly,
         device_settings: crate::device_settings::device_settings(job),
     }
+}
+
+/// `lockfile`, which has a loop of its own.
+fn lock(job: &Job<'_>) -> FileLock {
+    const NEVER: [&str; 7] =
+        ["verify", "flow", "follow", "latency_target", "serialize_overlap", "write_iolog", "read_iolog"];
+    let lock = match job.word("lockfile").as_str() {
+        "exclusive" => FileLock::Exclusive,
+        "readwrite" => FileLock::ReadWrite,
+        _ => return FileLock::None,
+    };
+    let is_off = |name: &'static str| matches!(job.written(name), "0" | "none");
+    if let Some(name) = NEVER.into_iter().find(|name| job.has(name) && !is_off(name)) {
+        job.error("lockfile", format!("lockfile does not work together with {name}"), "remove one of them");
+    }
+    lock
 }
 
 /// `direct` and `buffered` are inverse; the later one counts.

@@ -42,7 +42,8 @@ pub(crate) fn place<'a>(request: &'a ResolveRequest<'a>, resolving: &'a Resolvin
             continue;
         }
         let Some(engine) = crate::engine::find(request, resolving, section) else { continue };
-        let job = Job { request, resolving, section, engine, number: workers, clone: 0 };
+        let job =
+            Job { request, resolving, section, engine, number: workers, clone: 0, zone_bytes: Default::default() };
         let wall = job.on("stonewall") | std::mem::take(&mut pending_file);
         if (wall | job.on("new_group")) && in_group > 0 {
             group += 1;

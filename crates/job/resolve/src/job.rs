@@ -9,6 +9,7 @@
 //! table and this crate. It becomes an error that says so (never a panic on a user's job), and the
 //! same test finds it.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use iolab_engine::EngineDescription;
@@ -37,6 +38,8 @@ pub(crate) struct Job<'a> {
     pub(crate) number: u32,
     /// The number of this clone of its section.
     pub(crate) clone: u32,
+    /// Bytes of a zone of its devices, 0 without `zonemode=zbd`. Known once its files are.
+    pub(crate) zone_bytes: Cell<u64>,
 }
 
 impl<'a> Job<'a> {
@@ -171,18 +174,19 @@ impl<'a> Job<'a> {
         self.value(name, |value| readings::distributions(value).map(Some)).unwrap_or(uniform)
     }
 
-    /// Bytes or percent; zones are refused, because zoned devices are not supported.
+    /// Bytes or percent; zones of `zonemode=zbd` are counted as bytes.
     pub(crate) fn given_size(&self, name: &'static str) -> Option<SizeSpec> {
         let spec = self.given(name, readings::size_spec)?;
-        if let SizeSpec::Zones(zones) = spec {
-            self.error(
-                name,
-                format!("{name}={zones}z counts zones, but the device is not zoned"),
-                "use bytes or a percentage",
-            );
-            return None;
+        let SizeSpec::Zones(zones) = spec else { return Some(spec) };
+        if let Some(bytes) = zones.checked_mul(self.zone_bytes.get()).filter(|_| self.zone_bytes.get() > 0) {
+            return Some(SizeSpec::Bytes(bytes));
         }
-        Some(spec)
+        self.error(
+            name,
+            format!("{name}={zones}z counts zones, but the job has none"),
+            "set zonemode=zbd, or use bytes or a percentage",
+        );
+        None
     }
 
     /// As [`Job::given_size`], with the default.

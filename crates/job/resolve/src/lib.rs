@@ -26,6 +26,7 @@ mod measurement;
 mod names;
 mod pacing;
 mod pattern;
+mod priorities;
 mod process;
 mod queue;
 mod readings;
@@ -38,6 +39,7 @@ mod steady;
 mod verify;
 mod worker;
 mod workload;
+mod zones;
 
 pub use machine::{MachineFacts, PathKind};
 pub use request::{Mode, Overrides, ResolveRequest};
@@ -82,13 +84,18 @@ pub fn options_read(request: &ResolveRequest<'_>) -> (BTreeSet<&'static str>, Ve
 
 /// The result, and the names of the options that were looked at.
 fn resolve_recording(request: &ResolveRequest<'_>) -> (Result<Resolved, Vec<Diagnostic>>, BTreeSet<&'static str>) {
-    let resolving =
-        Resolving { findings: Findings::default(), reads: RefCell::default(), defaults: Defaults::of(request.options) };
+    let resolving = Resolving {
+        findings: Findings::default(),
+        reads: RefCell::default(),
+        defaults: Defaults::of(request.options),
+        zone_ranges: RefCell::default(),
+    };
     let placements = groups::place(request, &resolving);
     let mut workers = Vec::new();
     for placement in &placements {
         worker::resolve_section(request, &resolving, placement, &mut workers);
     }
+    buffers::share_working_sets(&mut workers);
     groups::check_waits(request, &placements, &resolving.findings);
     steady::check_groups(&placements, &workers, &resolving.findings);
     verify::check_neighbours(&workers, request.mode, &resolving.findings);

@@ -26,6 +26,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
         issue_time: job.on("log_issue_time"),
         unix_epoch: job.on("log_alternate_epoch"),
         epoch_clock: job.count("log_alternate_epoch_clock_id"),
+        compressed: job.on("log_store_compressed"),
         per_job: job.on("per_job_logs"),
     }
 }

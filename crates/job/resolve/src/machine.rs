@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{DeviceFacts, OpenError};
+use iolab_engine::{DeviceFacts, DeviceZones, OpenError};
 use iolab_options::Settings;
 use iolab_plan::{ReplayRules, ReplaySurvey};
 
@@ -24,9 +24,28 @@ pub trait MachineFacts {
     fn text(&self, path: &Path) -> Result<String, String> {
         Err(format!("{}: there are no files here", path.display()))
     }
+    /// At most `most` bytes from the beginning of a file that a pattern names, or why it cannot be
+    /// read.
+    fn content(&self, path: &Path, _most: usize) -> Result<Vec<u8>, String> {
+        Err(format!("{}: there are no files here", path.display()))
+    }
     /// The contents of the files of one trace, or why they cannot be replayed.
     fn survey(&self, paths: &[String], _rules: &ReplayRules) -> Result<ReplaySurvey, String> {
         Err(format!("{}: there are no traces here", paths.join(":")))
+    }
+    /// How a block device is divided into zones; `None` if it is not.
+    fn zones(&self, _path: &Path) -> Option<DeviceZones> {
+        None
+    }
+    /// As [`MachineFacts::zones`], of a device that `engine` opens by itself; or why it is not
+    /// available.
+    fn zones_of_device(
+        &self,
+        _engine: &str,
+        _name: &str,
+        _options: &Settings,
+    ) -> Result<Option<DeviceZones>, OpenError> {
+        Ok(None)
     }
     /// The facts about a device that `engine` opens by itself, named in the engine's notation, with
     /// these options; or why it is not available.

@@ -125,11 +125,6 @@ pub(crate) fn cpus(value: &Value) -> Option<Vec<usize>> {
     if let Value::Cpus(cpus) = value { Some(cpus.clone()) } else { None }
 }
 
-/// Literal bytes.
-pub(crate) fn literal(value: &Value) -> Option<Vec<u8>> {
-    if let Value::Bytes(bytes) = value { Some(bytes.clone()) } else { None }
-}
-
 /// The access pattern: word, `:N` count, `:N` bytes.
 pub(crate) fn pattern(value: &Value) -> Option<(String, Option<u32>, i64)> {
     match value {

@@ -1,7 +1,8 @@
 //! The input of resolving, and the state that it collects.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use iolab_engine::EngineDescription;
 use iolab_jobfile::JobSet;
@@ -61,4 +62,6 @@ pub(crate) struct Resolving {
     /// reader.
     pub(crate) reads: RefCell<BTreeSet<&'static str>>,
     pub(crate) defaults: Defaults,
+    /// The range of each device that jobs with `zone_reset_frequency` write to.
+    pub(crate) zone_ranges: RefCell<BTreeMap<PathBuf, (u64, u64)>>,
 }

@@ -16,7 +16,7 @@ use crate::files::Target;
 use crate::job::Job;
 use crate::request::Mode;
 use crate::seeds::{Purpose, between, derive};
-use crate::{PathKind, readings};
+use crate::{PathKind, readings, zones};
 
 /// "No end", if nothing limits a file: far above any device, with room for sums.
 const ENDLESS: u64 = 1 << 62;
@@ -76,6 +76,7 @@ pub(crate) fn resolve(
         let given = share + if extra > 0 { wanted.min_block } else { 0 };
         extra = extra.saturating_sub(1);
         let extent = extent(job, &wanted, &target, given, index as u64);
+        let extent = zones::whole(job, job.zone_bytes.get(), &target.path, extent);
         total = total.saturating_add(wanted.io_percent.map_or(extent.1, |percent| percent_of(extent.1, percent)));
         files.push(file_plan(job, target, extent.0, extent.1, laid_out));
     }

@@ -1,7 +1,9 @@
 //! Verification of written data: `verify` and related options.
 
-use iolab_jobfile::{DiagnosticSeverity, NumberRules, parse_value};
-use iolab_options::{Direction, Reach, Value, ValueKind};
+use std::path::Path;
+
+use iolab_jobfile::{DiagnosticSeverity, pattern_bytes};
+use iolab_options::{Direction, Reach};
 use iolab_plan::{
     BlockSizes, FilePlan, VerifyBacklog, VerifyKind, VerifyPattern, VerifyPlan, VerifyPolicy, VerifyTrim, WorkerPlan,
     WorkloadPlan,
@@ -188,6 +190,9 @@ fn common_divisor(workload: &WorkloadPlan, files: &[FilePlan]) -> u64 {
     if let Some(stride) = &workload.stride {
         [stride.range_bytes, stride.zone_bytes, stride.skip_bytes].into_iter().for_each(&mut also);
     }
+    if let Some(zones) = &workload.zones {
+        also(zones.zone_bytes);
+    }
     // Going backwards begins at the end of the file.
     if workload.pattern.skip_bytes < 0 {
         files.iter().for_each(|file| also(file.length_bytes));
@@ -253,9 +258,8 @@ fn pattern(job: &Job<'_>) -> Option<VerifyPattern> {
         if piece.is_empty() {
             continue;
         }
-        match parse_value(&ValueKind::BytePattern, Some(piece), NumberRules::default()) {
-            Ok(Value::Bytes(bytes)) => pattern.bytes.extend(bytes),
-            Ok(_) => {}
+        match pattern_bytes(piece, &mut |name, most| job.request.machine.content(Path::new(name), most)) {
+            Ok(bytes) => pattern.bytes.extend(bytes),
             Err(error) => {
                 let advice = error.suggestion.unwrap_or_default();
                 job.error("verify_pattern", format!("verify_pattern `{piece}`: {}", error.reason), &advice);
@@ -266,12 +270,16 @@ fn pattern(job: &Job<'_>) -> Option<VerifyPattern> {
     Some(pattern)
 }
 
-/// The parts between each `%o` outside double quotes.
+/// The parts between each `%o` outside quotes.
 fn outside_quotes(text: &str) -> Vec<&str> {
-    let (mut pieces, mut from, mut quoted) = (Vec::new(), 0, false);
+    let (mut pieces, mut from, mut quoted) = (Vec::new(), 0, None);
     for (at, letter) in text.char_indices() {
-        quoted ^= letter == '"';
-        if !quoted && text[at..].starts_with("%o") {
+        quoted = match quoted {
+            None if letter == '"' || letter == '\'' => Some(letter),
+            Some(quote) if quote == letter => None,
+            still => still,
+        };
+        if quoted.is_none() && text[at..].starts_with("%o") {
             pieces.push(&text[from..at]);
             from = at + 2;
         }
@@ -348,6 +356,7 @@ mod tests {
             ("%o", &["", ""]),
             ("0xff%o\"a%o\"-12", &["0xff", "\"a%o\"-12"]),
             ("%o%o1", &["", "", "1"]),
+            ("'%o'%o\"'%o\"", &["'%o'", "\"'%o\""]),
         ] {
             assert_eq!(outside_quotes(text), pieces, "{text}");
         }

@@ -8,7 +8,7 @@ use crate::job::texts;
 use crate::request::{ResolveRequest, Resolving};
 use crate::{
     blocks, buffers, engine, errors, files, limits, logs, measurement, pacing, pattern, process, queue, replay, sizes,
-    status, verify, workload,
+    status, verify, workload, zones,
 };
 
 /// Resolves all clones of a section and adds them.
@@ -22,7 +22,8 @@ pub(crate) fn resolve_section(
     let Some(engine) = engine::find(request, resolving, section) else { return };
     let mut planned: usize = workers.iter().map(|worker: &WorkerPlan| worker.files.len()).sum();
     for clone in 0..placement.clones {
-        let job = Job { request, resolving, section, engine, number: placement.first + clone, clone };
+        let number = placement.first + clone;
+        let job = Job { request, resolving, section, engine, number, clone, zone_bytes: Default::default() };
         if clone == 0 {
             status::check(&job);
         }
@@ -51,13 +52,25 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
         layout = replay::layout(job, trace, layout);
     }
     engine::check(job, &pattern.directions, layout.direct);
+    let mut zoned = None;
     let extents = match trace {
-        Some(trace) => replay::extents(job, trace),
-        None => sizes::resolve(job, &pattern, &blocks, &layout, files::targets(job, &name, &layout)),
+        Some(trace) => {
+            zones::refuse_trace(job);
+            replay::extents(job, trace)
+        }
+        None => {
+            let targets = files::targets(job, &name, &layout);
+            zoned = zones::resolve(job, &pattern, &blocks, &layout, &targets);
+            // Sizes may count zones.
+            job.zone_bytes.set(zoned.map_or(0, |zones| zones.zone_bytes));
+            sizes::resolve(job, &pattern, &blocks, &layout, targets)
+        }
     };
-    let workload = workload::resolve(job, pattern, blocks, &extents.files);
+    let workload = workload::resolve(job, pattern, blocks, &extents.files, zoned);
     let limits = limits::resolve(job, &extents);
     let verify = verify::resolve(job, &workload, &extents.files);
+    zones::check_verify(job, &workload, verify.as_ref());
+    zones::check_ranges(job, &workload, &extents.files);
     let mut worker = WorkerPlan {
         replay: None,
         number: job.number,

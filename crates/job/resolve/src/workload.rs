@@ -1,24 +1,31 @@
 //! Which operations the worker performs, in which mix and order.
 
-use iolab_options::{Direction, Distribution, PerDirection, Percent, SizeSpec};
+use iolab_options::{Direction, Distribution, PerDirection, Percent};
 use iolab_plan::{
-    FilePlan, Pattern, RandomGenerator, RandomMap, StridePlan, SyncCadence, SyncFileRangePlan, WorkloadPlan,
+    FilePlan, Pattern, RandomGenerator, RandomMap, SyncCadence, SyncFileRangePlan, WorkloadPlan, ZonePlan,
 };
 
 use crate::blocks::Blocks;
 use crate::job::Job;
 use crate::request::Mode;
 use crate::seeds::{Purpose, derive};
-use crate::{distribution, pacing, readings};
+use crate::{distribution, pacing, priorities, readings, zones};
 
 /// Largest number of blocks in the random map: 4 GiB of bits.
 const MOST_MAPPED_BLOCKS: u64 = 1 << 35;
 
 /// Resolves the stream.
-pub(crate) fn resolve(job: &Job<'_>, pattern: Pattern, blocks: Blocks, files: &[FilePlan]) -> WorkloadPlan {
+pub(crate) fn resolve(
+    job: &Job<'_>,
+    pattern: Pattern,
+    blocks: Blocks,
+    files: &[FilePlan],
+    zoned: Option<ZonePlan>,
+) -> WorkloadPlan {
     let distributions = distribution::offsets(job, pattern.random);
     let generator = generator(job, &pattern, &blocks);
     let random_map = random_map(job, &pattern, &blocks, &distributions);
+    let own_priorities = priorities::resolve(job, &pattern, &blocks);
     let random_map = affordable_map(job, &pattern, &blocks, files, random_map);
     WorkloadPlan {
         seed: derive(job, Purpose::Stream),
@@ -36,7 +43,9 @@ pub(crate) fn resolve(job: &Job<'_>, pattern: Pattern, blocks: Blocks, files: &[
         generator,
         file_service: distribution::files(job, files.len()),
         sync: sync(job),
-        stride: stride(job),
+        stride: zones::stride(job),
+        zones: zoned,
+        priorities: own_priorities,
         pattern,
     }
 }
@@ -166,38 +175,4 @@ fn file_range(job: &Job<'_>) -> Option<SyncFileRangePlan> {
     let flags = words.split(',').map(bit).fold(0, |flags, bit| flags | bit);
     let every = every.trim().parse::<u32>().unwrap_or(1);
     (every > 0).then_some(SyncFileRangePlan { flags, every })
-}
-
-fn stride(job: &Job<'_>) -> Option<StridePlan> {
-    let mode = job.word("zonemode");
-    let zone_bytes = job.bytes("zonesize");
-    let range_bytes = job.bytes_or_default("zonerange");
-    let skip_bytes = match job.size("zoneskip") {
-        SizeSpec::Bytes(bytes) => bytes,
-        _ => {
-            job.error("zoneskip", "zoneskip must be a number of bytes", "");
-            0
-        }
-    };
-    match mode.as_str() {
-        "strided" if zone_bytes == 0 => {
-            job.error(
-                "zonemode",
-                "zonemode=strided needs zonesize, the bytes to transfer in each zone",
-                "for example zonesize=1m",
-            );
-            None
-        }
-        "strided" => Some(StridePlan { range_bytes, zone_bytes, skip_bytes }),
-        "zbd" => {
-            let reason = "zonemode=zbd is not supported yet, and without it the job would write elsewhere";
-            job.error("zonemode", reason, "zonemode=strided works on any device");
-            None
-        }
-        "none" if zone_bytes > 0 => {
-            job.error("zonesize", "zonesize has no effect with zonemode=none", "add zonemode=strided");
-            None
-        }
-        _ => None,
-    }
 }

@@ -163,7 +163,7 @@ fn layout() {
         ("direct=1", true),
         ("buffered=0", true),
         ("direct=1 buffered=1", false),
-        ("atomic=1", true),
+        ("ioengine=libaio atomic=1", true),
         ("rw=read", false),
     ];
     for (options, expected) in direct {

@@ -195,7 +195,54 @@ fn flushes_and_strides() {
     let stride =
         worker("size=1m zonemode=strided zonesize=4k zonerange=64k zoneskip=8k").workload.stride.expect("given");
     assert_eq!((stride.zone_bytes, stride.range_bytes, stride.skip_bytes), (4096, 65536, 8192));
-    assert!(refusals(&section("size=1m zonemode=zbd zonesize=1m"), |_| {})[0].reason.contains("not supported"));
     assert!(refusals(&section("size=1m zonemode=strided"), |_| {})[0].reason.contains("zonesize"));
     assert!(refusals(&section("size=1m zonesize=4096"), |_| {})[0].reason.contains("zonemode"));
+}
+
+#[test]
+fn zones_come_from_the_device_or_from_the_job() {
+    let zoned = |more: &str| {
+        worker(&format!("filename=/dev/zoned direct=1 zonemode=zbd rw=randwrite bs=64k {more}")).workload.zones.unwrap()
+    };
+    let plain = zoned("");
+    assert_eq!((plain.zone_bytes, plain.emulated, plain.most_open, plain.job_most_open), (256 << 20, false, 14, 0));
+    for (more, most_open) in
+        [("max_open_zones=3", 3), ("ignore_zone_limits=1", 0), ("ignore_zone_limits=1 max_open_zones=99", 99)]
+    {
+        assert_eq!(zoned(more).most_open, most_open, "{more}");
+    }
+    let resets = zoned("zone_reset_threshold=0.6 zone_reset_frequency=0.03").resets.unwrap();
+    assert_eq!((resets.threshold, resets.every), (0.6, 33));
+    let file =
+        worker("filename=/data/big zonemode=zbd zonesize=64m zonecapacity=48m rw=write bs=64k").workload.zones.unwrap();
+    assert_eq!((file.zone_bytes, file.capacity_bytes, file.emulated, file.most_open), (64 << 20, 48 << 20, true, 0));
+}
+
+#[test]
+fn sizes_count_zones_and_the_job_uses_whole_ones() {
+    let extent = |more: &str| {
+        let file = worker(&format!("filename=/dev/zoned direct=1 zonemode=zbd rw=write bs=64k {more}")).files.remove(0);
+        (file.start_bytes >> 20, file.length_bytes >> 20)
+    };
+    assert_eq!(extent(""), (0, 8192));
+    assert_eq!(extent("offset=2z size=4z"), (512, 1024));
+    assert_eq!(extent("offset=100m size=1g"), (256, 768));
+    assert_eq!(extent("size=50%"), (0, 4096));
+    let io = worker("filename=/dev/zoned direct=1 zonemode=zbd rw=write bs=64k io_size=3z").limits.io_bytes;
+    assert_eq!(io, 768 << 20);
+    let job = |more: &str| section(&format!("filename=/dev/zoned zonemode=zbd rw=write bs=64k {more}"));
+    for (more, said) in [
+        ("", "any order"),
+        ("direct=1 zonesize=1m", "have 268435456 bytes"),
+        ("direct=1 max_open_zones=15", "allows only 14"),
+        ("direct=1 size=100m", "no whole zone"),
+        ("direct=1 flow=3", "does not work together"),
+        ("direct=1 bs=512m", "more than a zone"),
+    ] {
+        let found = refusals(&job(more), |_| {});
+        assert!(found.iter().any(|one| one.reason.contains(said)), "{more}: {found:?}");
+    }
+    let different = "[a]\nfilename=/dev/zoned\ndirect=1\nzonemode=zbd\nrw=randwrite\nbs=64k\nzone_reset_frequency=0.1\n\
+                     size=2z\nnumjobs=2\noffset_increment=2z\n";
+    assert!(refusals(different, |_| {}).iter().any(|one| one.reason.contains("same range")));
 }

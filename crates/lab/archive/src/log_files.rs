@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use iolab_activity::{Console, Failure, FailureContext};
-use iolab_outputs::{Output, OutputKind, Outputs};
+use iolab_outputs::{CompressedOutput, Output, OutputError, OutputKind, Outputs};
 use iolab_plan::{Direction, LogKind, WorkerPlan};
 use iolab_process::INTERRUPTS;
 use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
@@ -101,7 +101,7 @@ struct Logs<'o> {
     outputs: &'o mut Outputs,
     /// Workers that have not written to a file yet.
     uses: HashMap<String, usize>,
-    open: HashMap<String, Output>,
+    open: HashMap<String, LogOutput>,
     patience: Rc<Patience<'o>>,
 }
 
@@ -116,7 +116,10 @@ impl<'o> Logs<'o> {
         for (kind, name) in iolab_report::log_file_names(&worker.logs, worker) {
             let output = match self.open.remove(&name) {
                 Some(output) => output,
-                None => self.outputs.place(Path::new(&name), OutputKind::Log, LOG)?.begin()?,
+                None => {
+                    let output = self.outputs.place(Path::new(&name), OutputKind::Log, LOG)?.begin()?;
+                    LogOutput::new(output, worker.logs.compressed)
+                }
             };
             let mut log =
                 LogFile { kind, name, output, text: LogText::new(TEXT_BYTES), patience: self.patience.clone() };
@@ -150,7 +153,7 @@ impl<'o> Logs<'o> {
     }
 
     /// Finishes a log if no other worker writes to it.
-    fn put_away(&mut self, name: String, output: Output) -> Result<(), Failure> {
+    fn put_away(&mut self, name: String, output: LogOutput) -> Result<(), Failure> {
         let left = self.uses.entry(name.clone()).or_default();
         *left = left.saturating_sub(1);
         if *left == 0 {
@@ -164,12 +167,43 @@ impl<'o> Logs<'o> {
 /// Bytes per write. More would not fit into the processor's cache.
 const TEXT_BYTES: usize = 128 << 10;
 
+/// A log that is being written, as text or compressed.
+enum LogOutput {
+    Text(Output),
+    Compressed(Box<CompressedOutput>),
+}
+
+impl LogOutput {
+    fn new(output: Output, compressed: bool) -> LogOutput {
+        if compressed {
+            return LogOutput::Compressed(Box::new(CompressedOutput::new(output)));
+        }
+        LogOutput::Text(output)
+    }
+
+    /// Writes as long as `goes_on` returns true.
+    fn write_while(&mut self, bytes: &[u8], goes_on: impl Fn() -> bool) -> std::io::Result<()> {
+        match self {
+            LogOutput::Text(output) => output.write_while(bytes, goes_on).map(drop),
+            LogOutput::Compressed(output) if goes_on() => output.write_all(bytes),
+            LogOutput::Compressed(_) => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<(), OutputError> {
+        match self {
+            LogOutput::Text(output) => output.finish(),
+            LogOutput::Compressed(output) => output.finish(),
+        }
+    }
+}
+
 /// One log of one worker.
 struct LogFile<'o> {
     /// None for the log of histograms, which no operation writes to.
     kind: Option<LogKind>,
     name: String,
-    output: Output,
+    output: LogOutput,
     text: LogText,
     patience: Rc<Patience<'o>>,
 }
@@ -246,7 +280,8 @@ fn histogram_log(recording: &Recording, worker: &WorkerPlan, log: &mut LogFile<'
     let coarseness = worker.logs.histogram.as_ref().map_or(0, |log| log.coarseness);
     let measured = recording.workers.iter().filter(|measured| measured.number == worker.number);
     for entry in measured.flat_map(|measured| &measured.histogram_log) {
-        writeln!(log.output, "{}", iolab_report::histogram_log_line(entry, coarseness).trim_end())?;
+        let line = iolab_report::histogram_log_line(entry, coarseness);
+        log.output.write_while(format!("{}\n", line.trim_end()).as_bytes(), || true)?;
     }
     Ok(())
 }

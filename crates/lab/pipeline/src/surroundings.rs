@@ -1,9 +1,10 @@
 //! The machine's answers to the job language and the resolver.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use iolab_bounded_read::{ARRIVALS, JOB_FILE};
-use iolab_engine::{DeviceFacts, OpenError};
+use iolab_engine::{DeviceFacts, DeviceZones, OpenError};
 use iolab_jobfile::Surroundings;
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
 use iolab_options::{OptionEntry, Settings};
@@ -106,12 +107,29 @@ impl MachineFacts for ThisMachine {
         iolab_bounded_read::read_text(path, ARRIVALS).map_err(|error| format!("{}: {error}", path.display()))
     }
 
+    fn content(&self, path: &Path, most: usize) -> Result<Vec<u8>, String> {
+        let said = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let file = iolab_bounded_read::open(path).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        file.take(most as u64).read_to_end(&mut bytes).map_err(|error| said(&error))?;
+        if bytes.is_empty() { Err(said(&"the file is empty")) } else { Ok(bytes) }
+    }
+
     fn survey(&self, paths: &[String], rules: &ReplayRules) -> Result<ReplaySurvey, String> {
         iolab_replay::survey(paths, rules)
     }
 
     fn device(&self, engine: &str, name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
         self.engines.device(engine, name, options)
+    }
+
+    fn zones(&self, path: &Path) -> Option<DeviceZones> {
+        let disk = self.system.zones(path)?;
+        Some(DeviceZones { zone_bytes: disk.zone_bytes, most_open: disk.most_open })
+    }
+
+    fn zones_of_device(&self, engine: &str, name: &str, options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
+        self.engines.zones(engine, name, options)
     }
 
     fn huge_page_bytes(&self) -> u64 {
@@ -152,12 +170,24 @@ impl MachineFacts for ImaginedFiles<'_> {
         self.0.text(path)
     }
 
+    fn content(&self, path: &Path, most: usize) -> Result<Vec<u8>, String> {
+        self.0.content(path, most)
+    }
+
     fn survey(&self, paths: &[String], rules: &ReplayRules) -> Result<ReplaySurvey, String> {
         self.0.survey(paths, rules)
     }
 
     fn device(&self, engine: &str, name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
         self.0.device(engine, name, options)
+    }
+
+    fn zones(&self, path: &Path) -> Option<DeviceZones> {
+        self.0.zones(path)
+    }
+
+    fn zones_of_device(&self, engine: &str, name: &str, options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
+        self.0.zones_of_device(engine, name, options)
     }
 
     fn huge_page_bytes(&self) -> u64 {

@@ -20,6 +20,7 @@ mod processes;
 mod sampling;
 mod system;
 mod throttling;
+mod zoned;
 
 pub use block_tree::{BlockDeviceFacts, folder_names, partitions};
 pub use device_number::DeviceNumber;
@@ -37,3 +38,4 @@ pub use sampling::Sampler;
 pub use system::System;
 #[cfg(feature = "fixtures")]
 pub use system::fixtures::Fixture;
+pub use zoned::ZonedDisk;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use iolab_recording::partial;
 
+use crate::inflate::{self, COMPRESSED_END};
 use crate::log_lines;
 
 /// The kind of an output. It replaces only outputs of its own kind.
@@ -67,7 +68,14 @@ impl OutputKind {
             OutputKind::Partial => partial::is_partial(head),
             OutputKind::Trace => head.starts_with(iolab_trace::MARK),
             OutputKind::Report => is_report(&String::from_utf8_lossy(head)),
-            OutputKind::Log => path.extension().is_some_and(|end| end == "log") && log_lines::are_all(head),
+            OutputKind::Log => match path.extension().and_then(|end| end.to_str()) {
+                Some("log") => log_lines::are_all(head),
+                Some(COMPRESSED_END) => {
+                    let text = inflate::beginning(head, HEAD_BYTES);
+                    text.is_some_and(|text| text.is_empty() || log_lines::are_all(&text))
+                }
+                _ => false,
+            },
             OutputKind::StudyPart => true,
         }
     }

@@ -20,9 +20,11 @@
 //! This crate does not decide which outputs there are, and does not write the data of jobs: the
 //! program and the runner do.
 
+mod compressed;
 mod error;
 mod folder;
 mod identity;
+mod inflate;
 mod judge;
 mod kind;
 mod log_lines;
@@ -33,8 +35,10 @@ mod outputs;
 mod place;
 mod stream;
 
+pub use compressed::CompressedOutput;
 pub use error::OutputError;
 pub use folder::{make_folder, make_private_folder};
+pub use inflate::{COMPRESSED_END, inflate};
 pub use kind::OutputKind;
 pub use mark::MARK_NAME;
 pub use output::Output;

@@ -124,6 +124,9 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     if let Some(steady) = &job.steady {
         writer.object("steadystate", |writer| write_steady(writer, steady));
     }
+    if let Some(resets) = job.zone_resets() {
+        writer.number("zone_resets", resets);
+    }
 }
 
 /// As in fio, the excursion is under the name of the criterion's kind, and missing values of the

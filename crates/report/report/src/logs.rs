@@ -83,7 +83,7 @@ pub fn histogram_log_line(entry: &HistogramLogEntry, coarseness: u32) -> String 
 
 /// The log files of one worker with their names: `PREFIX_clat.3.log` for the third worker,
 /// `PREFIX_clat.log` when a job's workers share one. `None` stands for the histogram log,
-/// `PREFIX_clat_hist.3.log`.
+/// `PREFIX_clat_hist.3.log`. The names of compressed logs end with `.fz`.
 pub fn log_file_names(plan: &LogPlan, worker: &WorkerPlan) -> Vec<(Option<LogKind>, String)> {
     let number = if plan.per_job { format!(".{}", worker.number + 1) } else { String::new() };
     let measured = &worker.measurement;
@@ -99,6 +99,9 @@ pub fn log_file_names(plan: &LogPlan, worker: &WorkerPlan) -> Vec<(Option<LogKin
     plan.iops.iter().for_each(|prefix| name(LogKind::Iops, prefix));
     if let Some(histogram) = &plan.histogram {
         names.push((None, format!("{}_clat_hist{number}.log", histogram.prefix)));
+    }
+    if plan.compressed {
+        names.iter_mut().for_each(|(_, name)| name.push_str(".fz"));
     }
     names
 }

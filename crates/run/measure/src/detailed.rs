@@ -4,13 +4,14 @@
 use std::fs::File;
 
 use iolab_histogram::Histogram;
-use iolab_plan::{LogPlan, MeasurementPlan, PerDirection};
+use iolab_plan::{IoPriority, LogPlan, MeasurementPlan, PerDirection, PriorityPlan};
 use iolab_recording::WorkerRecording;
 
 use crate::files::FileCounters;
 use crate::interval_stream::Sources;
 use crate::latencies::Latencies;
 use crate::logs::{HistogramLog, Logs};
+use crate::priorities::Priorities;
 use crate::recorder::{LatencyExceeded, count};
 use crate::{Recorder, Run, Sample, WorkerCounters};
 
@@ -26,6 +27,7 @@ pub struct DetailedRecorder {
     max_latency_ns: PerDirection<u64>,
     exceeded: Option<LatencyExceeded>,
     files: Option<FileCounters>,
+    priorities: Option<Priorities>,
     logs: Option<Logs>,
     histogram_log: Option<HistogramLog>,
     trouble: Option<String>,
@@ -70,6 +72,7 @@ impl DetailedRecorder {
             max_latency_ns: [0; 3],
             exceeded: None,
             files: None,
+            priorities: None,
             logs: None,
             histogram_log: None,
             trouble: None,
@@ -84,6 +87,12 @@ impl DetailedRecorder {
     /// Also counts for each of this number of files.
     pub fn count_files(&mut self, files: usize) {
         self.files = Some(FileCounters::new(files));
+    }
+
+    /// Also measures the latencies of each priority; `own` is that of the worker. With `total`,
+    /// these are `lat` instead of `clat`.
+    pub fn split_priorities(&mut self, plan: &PriorityPlan, own: IoPriority, total: bool) {
+        self.priorities = Some(Priorities::new(plan, own, total));
     }
 
     /// Spools logs to a file, as `plan` says. Log times count from `epoch_ns`, plus `add_ns` (the
@@ -131,6 +140,9 @@ impl Recorder for DetailedRecorder {
         if let Some(files) = &mut self.files {
             files.count(sample);
         }
+        if let Some(priorities) = &mut self.priorities {
+            priorities.count(sample);
+        }
         if let Some(logs) = &mut self.logs {
             logs.completed(sample, lat_ns);
         }
@@ -167,6 +179,9 @@ impl Recorder for DetailedRecorder {
         }
         if let Some(files) = &mut self.files {
             files.clear();
+        }
+        if let Some(priorities) = &mut self.priorities {
+            priorities.clear();
         }
         if let Some(logs) = &mut self.logs {
             logs.start_measuring(now_ns);
@@ -221,6 +236,9 @@ impl Recorder for DetailedRecorder {
         }
         if let Some(files) = &self.files {
             files.write_to(recording);
+        }
+        if let Some(priorities) = &self.priorities {
+            priorities.write_to(recording);
         }
         if let Some(trouble) = &self.trouble {
             recording.note_lost(trouble);

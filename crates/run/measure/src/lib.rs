@@ -13,6 +13,7 @@ mod interval_stream;
 mod intervals;
 mod latencies;
 mod logs;
+mod priorities;
 mod recorder;
 mod spool;
 mod tally;

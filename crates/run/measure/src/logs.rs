@@ -106,7 +106,7 @@ impl Logs {
                 offset: sample.offset,
                 traits: OperationTraits {
                     bytes: sample.bytes,
-                    priority: u16::from(sample.priority >> 3) << 13 | u16::from(sample.priority & 7),
+                    priority: iolab_engine::io_priority(sample.priority),
                     direction: sample.direction,
                 },
             });

@@ -155,6 +155,8 @@ impl Bench<'_> {
             peers: None,
             others: None,
             verify: None,
+            zones: &[],
+            locks: None,
         };
         let stream = choice::stream_of(plan, true)?;
         let depth = plan.queue.depth as usize;

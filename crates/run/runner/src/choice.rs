@@ -11,7 +11,7 @@ use iolab_measure::{
     WorkerCounters,
 };
 use iolab_memory::SlotPool;
-use iolab_plan::{QueuePlan, WorkerPlan};
+use iolab_plan::{IoPriority, QueuePlan, WorkerPlan};
 use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
 
 use crate::hot_loop::HotLoop;
@@ -38,6 +38,22 @@ pub(crate) trait Chosen {
     /// As [`Chosen::go`], for jobs that verify: one loop for all of them, whatever other options
     /// they have.
     fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
+    where
+        Self: Sized,
+    {
+        self.go(recorder, pacer)
+    }
+
+    /// As [`Chosen::go`], for jobs on zones that do not verify: one loop for all of them.
+    fn go_zoned(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
+    where
+        Self: Sized,
+    {
+        self.go(recorder, pacer)
+    }
+
+    /// As [`Chosen::go`], for jobs that lock their files: one loop for all of them.
+    fn go_locking(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
     where
         Self: Sized,
     {
@@ -75,6 +91,12 @@ pub(crate) fn choose<C: Chosen>(
     if plan.verify.is_some() {
         return chosen.go_verifying(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
     }
+    if plan.workload.zones.is_some() {
+        return chosen.go_zoned(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
+    }
+    if task.locks.is_some() {
+        return chosen.go_locking(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
+    }
     let serialized = plan.queue.serialize_overlap && depth > 1;
     let follows = plan.pacing.follow.is_some() || plan.pacing.flow.is_some() || plan.pacing.latency_target.is_some();
     let notes = task.spools.operations.is_some();
@@ -84,6 +106,7 @@ pub(crate) fn choose<C: Chosen>(
         || paced
         || logged
         || limited
+        || plan.workload.priorities.is_some()
         || (latencies != [true; 3] && latencies != [false; 3])
     {
         let recorder = detailed(task, tally, logged, synchronous, origin_ns)?;
@@ -142,6 +165,14 @@ fn detailed(
     recorder.limit_latency(plan.errors.max_latency_ns);
     if counts_files(plan) {
         recorder.count_files(plan.files.len());
+    }
+    if let Some(priorities) = &plan.workload.priorities {
+        let own = plan.process.io_priority.map_or(IoPriority::default(), |(class, level, hint)| IoPriority {
+            class,
+            level,
+            hint,
+        });
+        recorder.split_priorities(priorities, own, plan.measurement.percentiles.lat);
     }
     if logged && let Some(spool) = &task.spools.logs {
         let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;

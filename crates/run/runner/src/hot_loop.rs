@@ -44,7 +44,7 @@ use iolab_memory::SlotPool;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
 use self::cached::CachedFiles;
-use self::checker::{Checker, Unchecked};
+use self::checker::{Checker, Placed, Unchecked};
 use self::queue::{Pause, Queue};
 use self::slots::Slots;
 use crate::pacing::{Pacer, Release};
@@ -52,7 +52,7 @@ use crate::trouble::Trouble;
 use crate::watch::{Stop, Watch};
 
 /// How long to wait before an operation that the checker did not admit is offered again.
-const ADMISSION_NS: u64 = 50_000;
+pub(crate) const ADMISSION_NS: u64 = 50_000;
 
 /// One worker's loop: a lane, a stream, a recorder, a pacer, a checker and the slots between them.
 pub(crate) struct HotLoop<'a, L, R, P, C = Unchecked> {
@@ -144,7 +144,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
                         begun_ns = self.clock.now_ns();
                     }
                 }
-                let halt = if P::PACED || self.filler.is_some() {
+                let halt = if P::PACED || C::PLACES || self.filler.is_some() {
                     self.hand_over(&mut begun_ns)
                 } else {
                     self.hand_over_all(begun_ns, burst)
@@ -186,13 +186,23 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
     #[inline(always)]
     fn hand_over(&mut self, begun_ns: &mut u64) -> Option<Pause> {
         let HotLoop { batch, slots, pacer, lane, filler, pool, checker, .. } = self;
-        let op = batch.peek()?;
+        let placed_op;
+        let mut op = batch.peek()?;
         let intended_ns = match pacer.release(op, *begun_ns) {
             Release::Now => *begun_ns,
             Release::Intended(at_ns) => at_ns,
             Release::Wait(until_ns) => return Some(Pause::Until(until_ns)),
             Release::Over => return Some(Pause::Over),
         };
+        if C::PLACES {
+            match checker.place(op, lane) {
+                Placed::At(at) => {
+                    placed_op = at;
+                    op = &placed_op;
+                }
+                unplaced => return self.not_placed(unplaced, *begun_ns),
+            }
+        }
         if C::CHECKS && !checker.admit(op) {
             return Some(Pause::Until(*begun_ns + ADMISSION_NS));
         }

@@ -17,12 +17,14 @@ use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 
 use crate::control::Control;
 use crate::deliver::Mailbox;
+use crate::locking::FileLocks;
 use crate::progress::Progress;
 use crate::registry::EngineEntry;
 use crate::steady::Peers;
 use crate::stream::Stream;
 use crate::task::{Others, Spools, Supply, Task};
 use crate::verification::share::VerifyShare;
+use crate::zoned::ZoneShares;
 use crate::{RunError, engine_of};
 
 /// What all workers share, made before any starts. Worker threads share its ownership with the main
@@ -38,6 +40,10 @@ pub(crate) struct RunContext {
     pub(crate) clocks: Clocks,
     /// What each worker verifies.
     pub(crate) shares: Vec<Option<VerifyShare>>,
+    /// The zones of the files of each worker.
+    pub(crate) zones: ZoneShares,
+    /// The locks of the files of each worker.
+    pub(crate) locks: Vec<Option<FileLocks>>,
     pub(crate) supply: Option<Supply>,
     pub(crate) progress: Progress,
 }
@@ -76,6 +82,8 @@ impl RunContext {
             stream: self.stream.file(),
             mailbox: &self.mailbox[index],
             verify: self.shares[index].as_ref(),
+            zones: &self.zones[index],
+            locks: self.locks[index].as_ref(),
             supply: self.supply,
             progress: Some(&self.progress),
             peers: Peers::of(&self.control, &self.plan.workers, index),

@@ -22,11 +22,13 @@ mod given;
 mod hot_loop;
 mod launch;
 mod layout;
+mod locking;
 mod noting;
 mod observer;
 mod offload;
 mod open_files;
 mod pacing;
+mod passes;
 mod pool;
 mod progress;
 mod registry;
@@ -40,6 +42,7 @@ mod trouble;
 mod verification;
 mod watch;
 mod worker;
+mod zoned;
 
 /// The primitives behind the words that workers and the main thread share. `tests/interleavings`
 /// replaces them with those of a model checker.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 
-use iolab_engine::file_calls::drop_cached;
+use iolab_engine::file_calls::{atomic_write_limits, drop_cached};
 use iolab_engine::{Capabilities, FileUse, TargetFile};
 use iolab_guard::{Guard, OpenMode, PathChange, Presence, Refusal, Removal};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
@@ -47,6 +47,7 @@ impl OpenFiles {
                     }
                 }
                 target.fd = handle.as_raw_fd();
+                check_atomic(&handle, plan, file)?;
                 prepare(&handle, plan, file)?;
                 opened.files.push(handle);
             }
@@ -187,6 +188,34 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &PathChange, guard: &Gua
         }
         explained(failure, file)
     })
+}
+
+/// Whether the kernel can write the job's blocks without tearing them (`atomic`).
+fn check_atomic(handle: &File, plan: &WorkerPlan, file: &FilePlan) -> Result<(), Fatal> {
+    if !plan.layout.atomic || !writes(plan) {
+        return Ok(());
+    }
+    let refuse = |reason: String| {
+        let message = format!("{}: atomic=1: {reason}", file.path.display());
+        Err(Fatal { errno: libc::EOPNOTSUPP, message })
+    };
+    let Some((least, most)) = atomic_write_limits(handle.as_raw_fd()) else {
+        return refuse(
+            "the device or its file system cannot write without tearing, or the kernel is older than 6.11: use a \
+             device that can (cat /sys/block/*/queue/atomic_write_unit_max_bytes), or remove atomic"
+                .to_owned(),
+        );
+    };
+    let sizes = &plan.workload.block_sizes[Direction::Write.index()];
+    let fits = sizes.min() >= u64::from(least) && sizes.max() <= u64::from(most);
+    let alike = sizes.min() == sizes.max() && sizes.min().is_power_of_two();
+    if fits && alike && file.start_bytes.is_multiple_of(sizes.min()) {
+        return Ok(());
+    }
+    refuse(format!(
+        "a write that cannot be torn has a power of two from {least} to {most} bytes and begins at a multiple of it: \
+         use one such bs, and an offset that is a multiple of it"
+    ))
 }
 
 fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan) -> Result<(), Fatal> {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{DeviceFacts, Engine, EngineDescription, EngineLibrary, Lane, OpenError};
+use iolab_engine::{DeviceFacts, DeviceZones, Engine, EngineDescription, EngineLibrary, Lane, OpenError};
 use iolab_options::Settings;
 use iolab_recording::WorkerRecording;
 
@@ -17,6 +17,8 @@ pub struct EngineEntry {
     pub description: &'static EngineDescription,
     /// The facts about a device named in a job, for engines that open devices by themselves.
     pub device: fn(&str, &Settings) -> Result<DeviceFacts, OpenError>,
+    /// How such a device is divided into zones.
+    pub zones: fn(&str, &Settings) -> Result<Option<DeviceZones>, OpenError>,
     /// Files and block devices that the engine opens by its own options.
     pub opens: fn(&Settings) -> Vec<PathBuf>,
     /// Whether it overwrites them as a whole.
@@ -38,6 +40,7 @@ impl EngineEntry {
         EngineEntry {
             description: const { &E::DESCRIPTION },
             device: E::device,
+            zones: E::zones,
             opens: E::opens,
             remakes: E::remakes,
             overwrite_refusal: E::overwrite_refusal,
@@ -86,6 +89,14 @@ impl Engines {
     pub fn device(self, engine: &str, name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
         let none = || OpenError { message: format!("there is no engine {engine}"), errno: None };
         (self.entry(engine).ok_or_else(none)?.device)(name, options)
+    }
+
+    /// How the device that a job of this engine names is divided into zones, if it is.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn zones(self, engine: &str, name: &str, options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
+        self.entry(engine).map_or(Ok(None), |entry| (entry.zones)(name, options))
     }
 }
 

@@ -100,6 +100,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let mailbox = (0..plan.workers.len()).map(Mailbox::new).collect::<io::Result<Vec<_>>>()?;
     let spools = plan.workers.iter().map(|worker| spools(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
     let shares = crate::verification::share::shares(plan, empty.started_unix_ns)?;
+    let (zones, locks) = (crate::zoned::shares(plan)?, crate::locking::shares(plan)?);
     let (plan, engines) = (plan.clone(), engines.to_vec());
     let context = Arc::new(RunContext {
         plan,
@@ -111,6 +112,8 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         stream,
         clocks,
         shares,
+        zones,
+        locks,
         supply,
         progress,
     });

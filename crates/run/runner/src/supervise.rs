@@ -18,6 +18,7 @@ use crate::launch::collect;
 use crate::launch::{RunContext, process_end};
 use crate::observer::{Followers, RunObserver, Wish};
 use crate::sampling::Sampling;
+use crate::zoned::ZoneTable;
 
 const TICK_NS: u64 = 100_000_000;
 /// How often to check whether a process has ended that has delivered its recording and is about to
@@ -177,6 +178,12 @@ impl<'a> Supervisor<'a> {
             self.settled[worker] = true;
             // A killed worker left at most a snapshot, and its intervals contain more.
             let killed = matches!(self.ends[worker], Some(ChildEnd::Killed(_)));
+            if killed && let Some(locks) = &self.context.locks[worker] {
+                locks.break_all();
+            }
+            for table in &self.context.zones[worker] {
+                table.release_all(ZoneTable::owner(worker as u32), killed);
+            }
             if let Some(recording) = self.context.mailbox[worker].take().filter(|_| !killed) {
                 followers.tell(&Event::WorkerEnded(&recording));
             }

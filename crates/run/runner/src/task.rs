@@ -10,9 +10,11 @@ use iolab_plan::WorkerPlan;
 use crate::control::{Control, WorkerControl};
 use crate::deliver::Mailbox;
 use crate::feed::Supplied;
+use crate::locking::FileLocks;
 use crate::progress::Progress;
 use crate::steady::Peers;
 use crate::verification::share::VerifyShare;
+use crate::zoned::ZoneTable;
 
 /// The source of the operations of a worker that replays. It is called in the worker's own process.
 /// Its error says why there are no operations.
@@ -48,6 +50,10 @@ pub(crate) struct Task<'a> {
     pub(crate) others: Option<Others<'a>>,
     /// The files that it verifies, and what other workers know about them.
     pub(crate) verify: Option<&'a VerifyShare>,
+    /// The zones of its files, if it uses zones.
+    pub(crate) zones: &'a [ZoneTable],
+    /// The locks of its files, if it locks them.
+    pub(crate) locks: Option<&'a FileLocks>,
 }
 
 /// What a worker can see of all other workers.

@@ -4,7 +4,7 @@
 use iolab_engine::{Engine, FileUse, Lane, LaneRequest};
 use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{PoolView, SlotPool};
-use iolab_plan::{Reach, WorkerPlan};
+use iolab_plan::Reach;
 use iolab_process::{thread_id, thread_usage};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
@@ -17,18 +17,21 @@ use crate::given::{read_arrivals, supplied};
 use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::{Checker, Unchecked};
+use crate::locking::Locking;
 use crate::noting::Notes;
 use crate::offload::OffloadThreads;
 use crate::open_files::OpenFiles;
 use crate::pacing::following::Following;
 use crate::pacing::schedule::Schedule;
 use crate::pacing::{Paced, Pacer};
+use crate::passes::{Ended, Reopen, all_passes, pauses_between_passes};
 use crate::steady::Steady;
 use crate::task::Task;
 use crate::trouble::Fatal;
 use crate::verification::read_back;
-use crate::verification::verifier::Verifier;
+use crate::verification::verifier::{Verifier, Verifies};
 use crate::watch::{Stop, Watch};
+use crate::zoned::Placing;
 use crate::{choice, closing, open_files, pool};
 
 /// Everything made before the first operation.
@@ -151,8 +154,9 @@ fn on_lane<L: Lane>(
     open: Reopen<'_, L>,
 ) -> Result<Stop, Fatal> {
     let plan = task.plan;
-    let lane = open(&stage.files, stage.pool.view())?;
+    let mut lane = open(&stage.files, stage.pool.view())?;
     stage.files.adopt_made(plan, task.guard);
+    crate::zoned::begin(plan, task.zones, &stage.files.targets, &mut lane)?;
     recording.notes.extend_from_slice(lane.notes());
     task.worker_control.set_state(State::Ready);
     if let Some(stop) = stopped(task.worker_control.wait_for_gate(GATE_RUN)).or_else(|| delay(task)) {
@@ -197,12 +201,6 @@ struct Measured<'a, 'b, L> {
     open: Reopen<'b, L>,
 }
 
-/// Opens a lane on files and buffers.
-type Reopen<'a, L> = &'a dyn Fn(&OpenFiles, PoolView) -> Result<L, Fatal>;
-
-/// Why a loop ended, and when.
-type Ended = (Stop, u64);
-
 impl<L: Lane> Chosen for Measured<'_, '_, L> {
     type Answer = Stop;
 
@@ -219,11 +217,42 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
     fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
         let (plan, clock) = (self.task.plan, self.task.clock);
         let (Some(verify), Some(share)) = (&plan.verify, self.task.verify) else { return self.go(recorder, pacer) };
-        let mut verifier = Verifier::new(plan, verify, share, clock)?;
+        let verifier = Verifier::new(plan, verify, share, clock)?;
+        let Some(zones) = &plan.workload.zones else { return self.verify(recorder, pacer, verifier) };
+        let placing = Placing::new(verifier, plan, zones, self.task.zones, &self.stage.files.targets);
+        self.verify(recorder, pacer, placing)
+    }
+
+    fn go_locking(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
+        let plan = self.task.plan;
+        let Some(locks) = self.task.locks else { return self.go(recorder, pacer) };
+        let locking = Locking::new(locks.clone(), plan.layout.lock, plan.queue.depth as usize);
+        self.measure(recorder, pacer, locking, |_, _, ended, _| Ok(ended))
+    }
+
+    fn go_zoned(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
+        let plan = self.task.plan;
+        let Some(zones) = &plan.workload.zones else { return self.go(recorder, pacer) };
+        let placing = Placing::new(Unchecked, plan, zones, self.task.zones, &self.stage.files.targets);
+        self.measure(recorder, pacer, placing, |_, _, ended, _| Ok(ended))
+    }
+}
+
+impl<L: Lane> Measured<'_, '_, L> {
+    /// Runs a job whose data is verified.
+    fn verify<'v, C: Verifies<'v>>(
+        self,
+        recorder: DetailedRecorder,
+        pacer: Paced,
+        mut checker: C,
+    ) -> Result<Stop, Fatal> {
+        let plan = self.task.plan;
+        let (Some(verify), Some(share)) = (&plan.verify, self.task.verify) else { return self.go(recorder, pacer) };
         let syncs = self.stage.syncs;
         let only = verify.only && writes(plan);
         let known = (share.loaded && (only || !writes(plan))).then(|| read_back::known(plan, share));
-        let expected = if only && known.is_none() { read_back::expect(&mut verifier, plan, share, syncs)? } else { 0 };
+        let expected =
+            if only && known.is_none() { read_back::expect(checker.verifier(), plan, share, syncs)? } else { 0 };
         let load = self.stage.stream.take().map(|stream| read_back::with_verification(stream, plan));
         // With `verify_only`, nothing is written: the pass has no operations.
         self.stage.stream = if known.is_some() {
@@ -233,26 +262,26 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
         } else {
             load
         };
-        self.measure(recorder, pacer, verifier, |hot, files, ended, pass| {
-            let mut writes = hot.checker.begin_read_back();
+        self.measure(recorder, pacer, checker, |hot, files, ended, pass| {
+            let mut writes = hot.checker.verifier().begin_read_back();
             if only {
                 writes = if pass == 0 { expected } else { 0 };
             }
             let complete = matches!(ended.0, Stop::StreamOver | Stop::TimeUp) && !hot.trouble.is_fatal();
             if !complete || writes == 0 || !(verify.after || only) {
-                hot.checker.end_read_back();
+                hot.checker.verifier().end_read_back();
                 return Ok(ended);
             }
+            hot.checker.set_reads_back(true);
             let read = read_back::read_back(hot, plan, files, writes, pass, syncs)?;
+            hot.checker.set_reads_back(false);
             if plan.layout.unlink_each_loop {
-                hot.checker.forget();
+                hot.checker.verifier().forget();
             }
             Ok(if read.0 == Stop::StreamOver { (ended.0, read.1) } else { read })
         })
     }
-}
 
-impl<L: Lane> Measured<'_, '_, L> {
     /// Runs pass by pass, each followed by `after`, and records.
     fn measure<R: Recorder, P: Pacer, C: Checker>(
         self,
@@ -303,6 +332,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         }
         let HotLoop { recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
         recording.verification = checker.finish();
+        recording.zone_resets = checker.zone_resets();
         recording.latency_depth = pacer.latency_depth().map(|depth| depth as u32);
         if let Some(missing) = checker.lost() {
             recording.note_lost(&missing);
@@ -331,54 +361,4 @@ impl<L: Lane> Measured<'_, '_, L> {
         tidied?;
         Ok(stop)
     }
-}
-
-/// Runs pass after pass, each followed by `after`, until none is left or something else ends them.
-fn all_passes<L: Lane, R: Recorder, P: Pacer, C: Checker>(
-    task: &Task<'_>,
-    hot: &mut HotLoop<'_, L, R, P, C>,
-    files: &mut OpenFiles,
-    open: Reopen<'_, L>,
-    after: &mut impl FnMut(&mut HotLoop<'_, L, R, P, C>, &OpenFiles, Ended, u64) -> Result<Ended, Fatal>,
-) -> Ended {
-    let plan = task.plan;
-    let pauses = pauses_between_passes::<C>(plan);
-    let mut ended = hot.run();
-    for pass in 0.. {
-        match after(hot, files, ended, pass) {
-            Ok(later) => ended = later,
-            Err(fatal) => {
-                hot.trouble.end(fatal.errno, fatal.message);
-                break;
-            }
-        }
-        for complaint in hot.checker.settle() {
-            hot.trouble.mismatch(complaint);
-        }
-        if ended.0 != Stop::StreamOver || !pauses || hot.trouble.is_fatal() || !hot.watch.take_pass() {
-            break;
-        }
-        if plan.layout.unlink_each_loop {
-            // A lane may hold the files themselves, registered or mapped, instead of their
-            // descriptors.
-            match files.renew(plan, task.guard).and_then(|()| open(files, hot.pool.view())) {
-                Ok(lane) => hot.lane = lane,
-                Err(fatal) => {
-                    hot.trouble.end(fatal.errno, fatal.message);
-                    break;
-                }
-            }
-        }
-        hot.stream.restart();
-        if let Some(paced) = hot.pacer.paced() {
-            paced.begin_pass();
-        }
-        ended = hot.run();
-    }
-    ended
-}
-
-/// Whether there is something to do between two passes.
-fn pauses_between_passes<C: Checker>(plan: &WorkerPlan) -> bool {
-    plan.layout.unlink_each_loop || C::FILLS
 }

@@ -9,6 +9,7 @@ use crate::lfsr::ShiftRegisterWalk;
 use crate::pairs::Pairs;
 use crate::permutation::PermutedWalk;
 use crate::placement::{Mapped, Once, Placement, Sequenced, Sequential, Skewed, Skipping, Strided, Uniform};
+use crate::priorities::Prioritised;
 use crate::shape::Shape;
 use crate::sizes::{DrawnSizes, FixedSizes, Sizes};
 use crate::stream::{Budget, Source, Stream};
@@ -31,6 +32,9 @@ pub(crate) fn assemble(
     }
     if Cadence::is_asked(&plan.sync) {
         source = Box::new(Cadence::new(source, &plan.sync, files.len()));
+    }
+    if let Some(priorities) = &plan.priorities {
+        source = Box::new(Prioritised::new(source, priorities, plan.seed));
     }
     Ok(source)
 }

@@ -65,6 +65,12 @@ impl OpBatch {
         self.front = (self.front + count).min(self.end);
     }
 
+    /// Sets the priority of one of [`OpBatch::as_slice`].
+    #[inline]
+    pub(crate) fn set_priority(&mut self, index: usize, priority: u8) {
+        self.ops[self.front + index].priority = priority;
+    }
+
     /// Removes all operations.
     #[inline]
     pub fn clear(&mut self) {

@@ -83,7 +83,9 @@ impl BufferFiller {
         }
         if plan.dedupe_percent > 0 {
             let seed = derive(self.seed, Role::Duplicate, 0);
-            return Change::Duplicate(Duplicates::new(plan.dedupe_percent, plan.dedupe_working_set_percent, seed));
+            let among = plan.dedupe_seeds.iter().map(|seed| derive(*seed, Role::Buffer, 0)).collect();
+            let duplicates = Duplicates::new(plan.dedupe_percent, plan.dedupe_working_set_percent, seed);
+            return Change::Duplicate(duplicates.among(among));
         }
         if plan.refill || self.chunks.is_some() {
             return Change::Refill;
@@ -127,8 +129,8 @@ impl BufferFiller {
                 self.fill(number, buffer);
             }
             Change::Duplicate(duplicates) => {
-                let number = duplicates.next();
-                self.fill(number, buffer);
+                let (of, number) = duplicates.next_of_all();
+                self.fill_from(of.unwrap_or(self.seed), number, buffer);
             }
         }
     }
@@ -150,7 +152,12 @@ impl BufferFiller {
     }
 
     fn fill(&self, number: u64, buffer: &mut [u8]) {
-        let seed = derive(self.seed, Role::Buffer, number);
+        self.fill_from(self.seed, number, buffer);
+    }
+
+    /// The content with this number of the worker with this seed.
+    fn fill_from(&self, seed: u64, number: u64, buffer: &mut [u8]) {
+        let seed = derive(seed, Role::Buffer, number);
         match (&self.content, self.chunks) {
             (Content::Zero, _) => buffer.fill(0),
             (Content::Random, None) => fill_random(seed, buffer),

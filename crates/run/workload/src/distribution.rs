@@ -4,6 +4,7 @@
 //! job, not of the pass: a hot spot that moved between passes would not be hot.
 
 mod cells;
+mod listed;
 mod normal;
 mod pareto;
 mod zipf;
@@ -16,6 +17,7 @@ use crate::random::Generator;
 
 pub(crate) use cells::Cells;
 use cells::Tables;
+pub(crate) use listed::Listed;
 pub(crate) use normal::Normal;
 pub(crate) use pareto::Pareto;
 pub(crate) use zipf::Zipf;
@@ -34,6 +36,8 @@ pub(crate) enum Sampler {
     Normal(Normal),
     /// Given shares of the accesses to given ranges.
     Zoned(Zoned),
+    /// A list of blocks.
+    Listed(Listed),
 }
 
 /// The domain of a sampler.
@@ -87,6 +91,7 @@ impl Sampler {
             }
             Distribution::Zoned(shares) => Sampler::Zoned(Zoned::relative(domain, shares)?),
             Distribution::ZonedAbsolute(shares) => Sampler::Zoned(Zoned::absolute(domain, shares)?),
+            Distribution::Sequence { blocks, strides } => Sampler::Listed(Listed::new(count, blocks, *strides)?),
         })
     }
 
@@ -99,6 +104,14 @@ impl Sampler {
             Sampler::Pareto(pareto, ranking) => ranking.block(pareto.rank(generator)),
             Sampler::Normal(normal) => normal.draw(generator),
             Sampler::Zoned(zoned) => zoned.draw(generator),
+            Sampler::Listed(listed) => listed.draw(),
+        }
+    }
+
+    /// A pass begins.
+    pub(crate) fn restart(&mut self) {
+        if let Sampler::Listed(listed) = self {
+            listed.restart();
         }
     }
 }

@@ -30,6 +30,7 @@ mod op_stream;
 mod pairs;
 mod permutation;
 mod placement;
+mod priorities;
 mod random;
 mod shape;
 mod sizes;

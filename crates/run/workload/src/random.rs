@@ -18,6 +18,7 @@ pub(crate) enum Role {
     Map = 6,
     Buffer = 7,
     Duplicate = 8,
+    Priority = 9,
 }
 
 /// A separate seed for the `number`th use of a role.

@@ -210,9 +210,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .letter('H')
         .not_in_study(EACH_TRIAL),
     option("trigger-remote", "Command of the trigger on servers", NO_REMOTE).with_value("COMMAND").letter('J'),
-    option("inflate-log", "Print a compressed log", Support::Missing("iolab does not compress logs"))
-        .with_value("FILE")
-        .letter('X'),
+    valued("inflate-log", "FILE", "Print a log that log_store_compressed has written", word!(inflate_log)).letter('X'),
     option("merge-blktrace-only", "Merge traces and end", Support::Missing("iolab does not merge traces")).letter('A'),
     option("server", "Serve jobs to clients", NO_REMOTE).with_value("ADDRESS").optional().letter('S'),
     option("daemonize", "Serve in the background", NO_REMOTE).with_value("FILE").letter('D'),

@@ -58,7 +58,9 @@ pub(crate) struct RunOptions {
     pub(crate) cpuclock_test: bool,
     /// `--crctest[=TYPES]`: empty if the value is missing.
     pub(crate) crctest: Option<String>,
-    /// `--memcpytest[=TYPES]`: empty if the value is missing.
+    /// `--inflate-log`: a compressed log.
+    pub(crate) inflate_log: Option<String>,
+    /// `--memcpytest[=TYPES]`: empty when nothing was said.
     pub(crate) memcpytest: Option<String>,
     /// `--allow-destroy`, in order: devices that may be overwritten.
     pub(crate) allow_destroy: Vec<String>,

@@ -242,6 +242,8 @@ pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Opt
         output::print(&super::explain::cmdhelp(topic)?)?;
     } else if let Some(topic) = &run.enghelp {
         output::print(&super::engines::enghelp(topic)?)?;
+    } else if let Some(name) = &run.inflate_log {
+        crate::inflate::print_log(Path::new(name))?;
     } else if let Some(kinds) = &run.crctest {
         output::print(&self_tests::checksums(kinds)?)?;
     } else if let Some(types) = &run.memcpytest {

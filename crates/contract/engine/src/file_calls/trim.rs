@@ -1,13 +1,15 @@
 //! Trim: discarding a range of a block device or of a file.
 //!
 //! A block device is told with `BLKDISCARD` (linux/fs.h), whose range must be aligned to the
-//! logical block size. A file gets a hole: `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the
-//! file system passes on to the device if it is mounted with `discard`. Afterwards a trimmed range
-//! of a file reads as zeroes; on a device the result depends on the device. Unsafe because the
-//! descriptor is a number that the runner keeps open, and the ioctl reads a range by pointer.
+//! logical block size. A zoned one does not discard: a range of whole zones is reset instead. A
+//! file gets a hole: `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the file system passes on
+//! to the device if it is mounted with `discard`. Afterwards a trimmed range of a file reads as
+//! zeroes; on a device the result depends on the device. Unsafe because the descriptor is a number
+//! that the runner keeps open, and the ioctl reads a range by pointer.
 
 use std::os::fd::RawFd;
 
+use crate::file_calls::zones::reset_zones;
 use crate::file_calls::{FileTarget, retry};
 
 /// `_IO(0x12, 119)`: discard a range given as two u64, start and length in bytes (linux/fs.h).
@@ -20,7 +22,16 @@ pub const PUNCH_HOLE: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SI
 /// `-EOPNOTSUPP` if neither device nor file system supports it.
 #[inline]
 pub fn trim(target: FileTarget, offset: u64, length: u64) -> i32 {
-    if target.is_block_device { discard(target.fd, offset, length) } else { punch_hole(target.fd, offset, length) }
+    if !target.is_block_device {
+        return punch_hole(target.fd, offset, length);
+    }
+    match discard(target.fd, offset, length) {
+        refused if refused == -libc::EOPNOTSUPP => match reset_zones(target.fd, offset, length) {
+            0 => 0,
+            _ => refused,
+        },
+        done => done,
+    }
 }
 
 /// Punches a hole of `length` bytes at `offset`, keeping the file's size. 0 or a negative errno.

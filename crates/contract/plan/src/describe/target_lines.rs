@@ -49,6 +49,7 @@ pub(super) fn layout(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         vec![
             ("direct", yes(layout.direct), &["direct", "buffered", "atomic"]),
             ("atomic", yes(layout.atomic), &["atomic"]),
+            ("lockfile", variant(layout.lock), &["lockfile"]),
             ("sync", variant(layout.sync), &["sync"]),
             ("invalidate", yes(layout.invalidate), &["invalidate", "pre_read"]),
             ("created before writing", yes(layout.overwrite), &["overwrite"]),
@@ -119,6 +120,10 @@ pub(super) fn buffers(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         (percent, None) => format!("{percent} % repeat the previous one"),
         (percent, Some(share)) => format!("{percent} % from a working set of {share} %"),
     };
+    let sharing = match buffers.dedupe_seeds.len() {
+        0 => "nobody".to_owned(),
+        jobs => iolab_text::counted(jobs as u64, "job"),
+    };
     add(
         lines,
         "buffers",
@@ -131,6 +136,7 @@ pub(super) fn buffers(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("scramble_buffers", yes(buffers.scramble), &["scramble_buffers"]),
             ("compressible", or(compress, "no"), &["buffer_compress_percentage"]),
             ("duplicates", dedupe, &["dedupe_percentage"]),
+            ("working set shared by", sharing, &["dedupe_global"]),
         ],
     );
 }

@@ -6,7 +6,7 @@ use iolab_text::{counted, every, exact_ns as time_ns};
 use super::amounts::{bytes, list, or, triple, variant, yes};
 use super::{Line, pace_lines, target_lines, verify_lines};
 use crate::describe::add;
-use crate::{BlockSizes, Distribution, WorkerPlan};
+use crate::{BlockSizes, Distribution, IoPriority, PriorityPlan, PriorityShare, WorkerPlan, ZonePlan};
 
 /// All lines of a worker, in chapters.
 pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
@@ -148,6 +148,52 @@ fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("zonemode=strided", or(stride, "no"), &["zonemode"]),
         ],
     );
+    if let Some(plan) = &load.zones {
+        zones(plan, lines);
+    }
+    if let Some(plan) = &load.priorities {
+        priorities(plan, lines);
+    }
+}
+
+/// `cmdprio_*`.
+fn priorities(plan: &PriorityPlan, lines: &mut Vec<Line>) {
+    let each = |shares: &[PriorityShare]| {
+        let one = |share: &PriorityShare| {
+            let of = share.bytes.map_or(String::new(), |size| format!(" of {}", bytes(size)));
+            let IoPriority { class, level, hint } = share.priority;
+            format!("{} %{of}: class {class}, level {level}, hint {hint}", share.percent)
+        };
+        or((!shares.is_empty()).then(|| shares.iter().map(one).collect::<Vec<_>>().join("; ")), "none")
+    };
+    let options = &["cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_hint", "cmdprio_bssplit"];
+    add(lines, "own priorities", vec![("reads", each(&plan.reads), options), ("writes", each(&plan.writes), options)]);
+}
+
+/// `zonemode=zbd`.
+fn zones(plan: &ZonePlan, lines: &mut Vec<Line>) {
+    let limit = |most: u32| if most == 0 { "no limit".to_owned() } else { most.to_string() };
+    let size = match plan.emulated {
+        true => format!("{}, {} of it written, emulated", bytes(plan.zone_bytes), bytes(plan.capacity_bytes)),
+        false => format!("{}, of the device", bytes(plan.zone_bytes)),
+    };
+    let resets = plan.resets.map(|resets| {
+        let share = resets.threshold * 100.0;
+        format!("{} resets its zone, from {share} % written on", every(resets.every, "write"))
+    });
+    add(
+        lines,
+        "zones",
+        vec![
+            ("zone", size, &["zonesize", "zonecapacity"]),
+            ("open, of all jobs", limit(plan.most_open), &["max_open_zones", "ignore_zone_limits"]),
+            ("open, of this job", limit(plan.job_most_open), &["job_max_open_zones"]),
+            ("reset", or(resets, "when full and written again"), &["zone_reset_threshold", "zone_reset_frequency"]),
+            ("read_beyond_wp", yes(plan.reads_beyond), &["read_beyond_wp"]),
+            ("recover_zbd_write_error", yes(plan.recovers), &["recover_zbd_write_error"]),
+            ("write_zone_remainder", yes(plan.fills_rest), &["write_zone_remainder"]),
+        ],
+    );
 }
 
 fn distribution(each: &Distribution) -> String {
@@ -167,6 +213,10 @@ fn distribution(each: &Distribution) -> String {
             .map(|zone| format!("{} % in {}", zone.access_percent, bytes(zone.size_bytes)))
             .collect::<Vec<_>>()
             .join(", "),
+        Distribution::Sequence { blocks, strides } => {
+            let blocks = blocks.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+            format!("blocks {blocks}{}", if *strides { ", then the same behind these" } else { ", again and again" })
+        }
     }
 }
 
@@ -279,6 +329,7 @@ fn logs(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("log_unix_epoch", yes(logs.unix_epoch), &["log_unix_epoch", "log_alternate_epoch"]),
             ("clock of those times", logs.epoch_clock.to_string(), &["log_alternate_epoch_clock_id"]),
             ("per_job_logs", yes(logs.per_job), &["per_job_logs"]),
+            ("log_store_compressed", yes(logs.compressed), &["log_store_compressed"]),
         ],
     );
 }

@@ -60,6 +60,7 @@ pub const PVSYNC2_OPTIONS: &[OptionEntry] = &[
         rejects: &["2", "never"],
         ..OptionEntry::BLANK
     },
+    OptionEntry::ATOMIC,
 ];
 
 /// Vectored calls with flags.
@@ -81,8 +82,7 @@ impl Preadv2 {
 fn constant_flags(options: &Settings) -> (i32, i32) {
     let asked = |name, flag| if options.flag(name).unwrap_or(false) { flag } else { 0 };
     let both = asked("uncached", libc::RWF_DONTCACHE) | asked("nowait", libc::RWF_NOWAIT);
-    // `atomic` is an option of the job; it is passed with the engine's own because it becomes a
-    // flag. The kernel supports untorn writes only (statx(2), STATX_WRITE_ATOMIC).
+    // The kernel supports untorn writes only (statx(2), STATX_WRITE_ATOMIC).
     (both, both | asked("atomic", libc::RWF_ATOMIC))
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Everything here is cold, so that the path of a plain read or write stays short.
 
-use iolab_engine::{Completion, Op, OpKind, Submission};
+use iolab_engine::{Completion, Op, OpKind, Submission, io_priority};
 
 use super::UringLane;
 use crate::abi::{self, Cqe, Sqe, opcode, sqe_flag};
-use iolab_engine::file_calls::{PUNCH_HOLE, discard, perform, sync_range_flags};
+use iolab_engine::file_calls::{FileTarget, PUNCH_HOLE, perform, sync_range_flags, trim};
 
 impl UringLane {
     /// A sync or a trim: everything that is not a transfer.
@@ -57,10 +57,7 @@ impl UringLane {
     pub(super) fn specialise(&mut self, op: &Op) {
         let mut extra = 0;
         if op.priority != 0 {
-            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has
-            // them.
-            let class_and_level = u64::from(op.priority >> 3) << 13 | u64::from(op.priority & 7);
-            extra |= class_and_level << abi::PRIORITY_SHIFT;
+            extra |= u64::from(io_priority(op.priority)) << abi::PRIORITY_SHIFT;
         }
         if self.force_async > 0 {
             self.until_async -= 1;
@@ -69,9 +66,11 @@ impl UringLane {
                 extra |= u64::from(sqe_flag::ASYNC) << abi::FLAGS_SHIFT;
             }
         }
-        let flags = self.transfer_flags;
+        let is_atomic = self.is_atomic && op.kind == OpKind::Write;
+        let flags = self.transfer_flags | if is_atomic { abi::pair(0, libc::RWF_ATOMIC as u32) } else { 0 };
         let entry = self.gate.ring.sqe(op.slot);
         entry.word |= extra;
+        entry.length_and_flags |= flags;
         if self.is_vectored {
             let vector = &mut self.vectors[op.slot as usize];
             *vector = libc::iovec { iov_base: entry.addr as *mut _, iov_len: op.length as usize };
@@ -93,7 +92,7 @@ impl UringLane {
         let number = (sqe.word >> abi::FILE_SHIFT) as u32;
         let registered = self.control_flags & sqe_flag::FIXED_FILE != 0;
         let fd = if registered { self.files[number as usize].fd } else { number as i32 };
-        let result = discard(fd, sqe.addr, sqe.addr3);
+        let result = trim(FileTarget { fd, is_block_device: true }, sqe.addr, sqe.addr3);
         self.discards_by_ring &= result < 0;
         result
     }

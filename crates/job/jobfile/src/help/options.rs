@@ -113,7 +113,7 @@ pub(super) fn kind_words(kind: &ValueKind) -> String {
         ValueKind::Distribution => "distribution[,distribution][,distribution]",
         ValueKind::CpuList => "list of numbers (0,2-4)",
         ValueKind::CpuMask => "bit mask (3, 0xff)",
-        ValueKind::BytePattern => "bytes: \"text\", 0xhex, decimal",
+        ValueKind::BytePattern => "bytes: \"text\", 0xhex, decimal, 'file'",
         ValueKind::SyncFileRange => "step[,step]:writes",
         ValueKind::FileService => "word with optional :number",
         ValueKind::SteadyState => "criterion:limit",

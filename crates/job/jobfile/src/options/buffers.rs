@@ -42,7 +42,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Buffers,
         kind: ValueKind::BytePattern,
         summary: "Bytes to fill write buffers with, repeated",
-        details: "Quoted text, `0x` and hexadecimal digits, and decimal numbers may follow one another.",
+        details: "Quoted text, `0x` and hexadecimal digits, decimal numbers, and the name of a file in single quotes, \
+            whose bytes are taken, may follow one another.",
         accepts: &[
             ("\"abcd\"", "0x61626364"),
             ("0xdeadface", "0xdeadface"),
@@ -50,8 +51,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
             ("300", "0x2c01"),
             ("0xabc", "0x0abc"),
             ("0xde\"a\"1", "0xde6101"),
+            ("\"abcd\"-120xdeadface", "0x61626364f4ffffffdeadface"),
+            ("\"abcd\"-120xdeadface'file'", "\"abcd\"-120xdeadface'file'"),
         ],
-        rejects: &["abcd", "'file'", "\"open", "0x", "%o"],
+        rejects: &["abcd", "'file", "''", "\"open", "0x", "%o"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
@@ -115,7 +118,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Share the working set between jobs",
-        status: SupportStatus::Refused("each job has a working set of its own"),
+        details: "For dedupe_mode=working_set: a job repeats contents of all jobs with this option, evenly.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

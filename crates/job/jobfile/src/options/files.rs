@@ -45,8 +45,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "Lock each file during its operations",
-        status: SupportStatus::Refused("files are not locked for single operations"),
-        accepts: &[("none", "none")],
+        details: "Jobs with this option that name the same file take turns: one operation at a time, or, with \
+            readwrite, several reads or one write.",
+        differs: "in the order in which they ask, and per operation, however deep the queue",
+        accepts: &[("none", "none"), ("exclusive", "exclusive"), ("readwrite", "readwrite")],
         rejects: &["shared"],
         ..OptionEntry::BLANK
     },
@@ -432,7 +434,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Use writes that cannot be torn by a power failure (RWF_ATOMIC)",
-        details: "Implies direct.",
+        details: "Implies direct. For pvsync2, libaio and io_uring. A job is refused where kernel, device or file \
+            system cannot (STATX_WRITE_ATOMIC), or where bs is not a power of two that they can.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

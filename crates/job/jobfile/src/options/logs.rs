@@ -182,7 +182,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Write logs compressed",
-        status: SupportStatus::Refused("logs are text"),
+        details: "Their names end with `.fz`; `--inflate-log=FILE` prints one as text.",
+        differs: "such files hold the text of a log, so neither program reads those of the other",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

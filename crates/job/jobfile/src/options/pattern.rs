@@ -123,8 +123,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Distribution,
         default: DefaultValue::Text("random"),
         summary: "Distribution of random offsets",
-        details: "`zipf:THETA`, `pareto:POWER` and `normal:DEVIATION` take an optional `:CENTRE` from 0 to 1. `zoned:ACCESS/SIZE:…` sends a percentage of accesses to a percentage of the range, `zoned_abs` to a size in bytes. Every distribution except `random` turns off the map of visited blocks.",
-        differs: "normal without a centre is around the middle, as fio says of itself; sequence is refused",
+        details: "`zipf:THETA`, `pareto:POWER` and `normal:DEVIATION` take an optional `:CENTRE` from 0 to 1. `zoned:ACCESS/SIZE:…` sends a percentage of accesses to a percentage of the range, `zoned_abs` to a size in bytes. `sequence:0,2,1` goes through these blocks in this order, again and again. Every distribution except `random` turns off the map of visited blocks.",
+        differs: "normal without a centre is around the middle, as fio says of itself",
         accepts: &[
             ("random", "random"),
             ("zipf:1.2", "zipf:1.2"),
@@ -134,6 +134,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             ("zoned:60/10:30/20:8/30:2/40", "zoned:60/10:30/20:8/30:2/40"),
             ("zoned:50/50:50/50,90/10:10/90", "zoned:50/50:50/50,zoned:90/10:10/90,zoned:90/10:10/90"),
             ("zoned_abs:60/20g:40/1g", "zoned_abs:60/20g:40/1g"),
+            ("sequence:0,2,1", "sequence:0,2,1"),
         ],
         rejects: &[
             "zipf:1",
@@ -144,7 +145,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
             "zoned:60/10",
             "zoned",
             "zoned_abs:100/",
-            "sequence:0,2,1",
+            "sequence:",
+            "sequence:0,,1",
+            "sequence:0,x",
             "uniform",
         ],
         ..OptionEntry::BLANK
@@ -154,8 +157,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Give each clone its own part of one random sequence",
-        status: SupportStatus::Refused("each clone has a random sequence of its own"),
+        summary: "Begin each round of random_distribution=sequence behind the one before",
+        details: "Behind means: behind its largest block. At the end of the file, it begins again at the start.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -116,8 +116,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Verify,
         kind: ValueKind::Text,
         summary: "Bytes that are written and verified",
-        details: "As buffer_pattern, and `%o` for the block's offset.",
-        accepts: &[("0xff%o\"abcd\"-12", "0xff%o\"abcd\"-12")],
+        details: "As buffer_pattern, files included, and `%o` for the block's offset.",
+        accepts: &[("0xff%o\"abcd\"-12", "0xff%o\"abcd\"-12"), ("'file'%o", "'file'%o")],
         ..OptionEntry::BLANK
     },
     OptionEntry {

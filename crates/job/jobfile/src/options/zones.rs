@@ -15,6 +15,11 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         default: DefaultValue::Text("none"),
         summary: "What the zone options mean",
+        details: "With `zbd`, each write goes to the write pointer of the zone that the pattern draws, or of an open \
+            one, and each read to written data. A zone that is full and written again is reset first. Trims \
+            reset zones. A device without zones, or a file, is treated as if it had zones of zonesize, which \
+            begin empty.",
+        differs: "with zbd, one write of a zone is in flight at a time, on every device",
         accepts: &[("strided", "strided")],
         rejects: &["banded"],
         ..OptionEntry::BLANK
@@ -45,7 +50,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
         summary: "Usable size of a zone",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
+        details: "For zonemode=zbd on a device without zones; a zoned device says it itself.",
         accepts: &[("128m", "128m")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -67,7 +72,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Allow reads beyond a zone's write pointer",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -78,8 +82,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Maximum number of open zones, over all jobs",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
-        accepts: &[("16", "16")],
+        details: "0 means the limit of the device. Zones count from their first write until they are full or reset.",
+        accepts: &[("8", "8")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
     },
@@ -89,7 +93,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
         summary: "Maximum number of open zones, per job",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("4", "4")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -100,7 +103,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Ignore the device's own limits of open zones",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -110,7 +112,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         summary: "Share of written blocks from which zones are reset",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
+        details: "A share of the range of the job, 0 to 1. Takes effect with zone_reset_frequency.",
         accepts: &[("0.5", "0.5")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -120,7 +122,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         summary: "How often a zone is reset beyond the threshold",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
+        details: "A share of the writes, 0 to 1: 0.1 resets the zone of each tenth write first.",
         accepts: &[("0.1", "0.1")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -131,7 +133,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Resynchronise the write pointer after a failed write",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
+        details: "With continue_on_error=write. The device is asked for the write pointer, which may have moved.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -142,7 +144,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Fill the rest of a zone with a smaller write",
-        status: SupportStatus::NoEffect("it is for zonemode=zbd, which is refused"),
+        details: "By default a rest shorter than a block stays unwritten, and the zone is finished.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -101,6 +101,7 @@ fn distribution(distribution: &Distribution) -> String {
             let one = |zone: &ZoneShare| format!("{}/{}", zone.access_percent, format_bytes(zone.size_bytes));
             format!("zoned_abs:{}", joined(zones, ':', one))
         }
+        Distribution::Sequence { blocks, .. } => format!("sequence:{}", joined(blocks, ',', u64::to_string)),
     }
 }
 

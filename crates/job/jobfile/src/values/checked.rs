@@ -121,11 +121,11 @@ pub(super) fn buffer_memory(whole: Piece<'_>) -> Result<Value, ValueError> {
         None => (whole, None),
     };
     match (word.text, path) {
-        ("malloc" | "shm" | "shmhuge" | "mmap" | "mmaphuge", None) => {}
+        ("malloc" | "shm" | "shmhuge" | "mmap" | "mmaphuge" | "mmapshared", None) => {}
         ("mmap" | "mmapshared" | "mmaphuge", Some(path)) if !path.is_empty() => {}
-        ("mmap" | "mmaphuge", Some(_)) => return Err(whole.refuse("the path after `:` is missing")),
-        ("mmapshared", _) => {
-            return Err(whole.refuse_with("shared mappings need a file", "as in `mmapshared:/dev/shm/buffers`"));
+        ("mmap" | "mmaphuge" | "mmapshared", Some(_)) => return Err(whole.refuse("the path after `:` is missing")),
+        ("cudamalloc", _) => {
+            return Err(whole.refuse("cudamalloc is memory of a graphics processor, which no engine here reaches"));
         }
         ("malloc" | "shm" | "shmhuge", Some(path)) => return Err(path.refuse("this kind of memory takes no path")),
         _ => {

@@ -8,6 +8,8 @@ use super::{NumberRules, Piece, ValueError};
 
 /// Most zones of one direction, as in fio.
 const MOST_ZONES: usize = 256;
+/// Most blocks of a sequence.
+const MOST_BLOCKS: usize = 4096;
 /// fio's exponent for `zipf` without one.
 const DEFAULT_ZIPF_THETA: f64 = 1.1;
 /// fio's power for `pareto` without one.
@@ -18,10 +20,11 @@ const SUM_SLACK: f64 = 0.01;
 /// One distribution for all directions or a comma list. A later direction may omit the word
 /// `zoned:`.
 pub(super) fn distributions(whole: Piece<'_>, rules: NumberRules) -> Result<PerDirection<Distribution>, ValueError> {
-    let parts = whole.split(',');
-    if whole.text.starts_with("sequence") {
-        return Err(whole.refuse("the distribution `sequence` is not supported yet"));
+    if let Some((word, list)) = whole.split_once(':').filter(|(word, _)| word.text == "sequence") {
+        let sequence = sequence(list, word)?;
+        return Ok([sequence.clone(), sequence.clone(), sequence]);
     }
+    let parts = whole.split(',');
     if let Some(extra) = parts.get(3) {
         return Err(extra.refuse("there are only three directions: read,write,trim"));
     }
@@ -46,6 +49,23 @@ pub(super) fn distributions(whole: Piece<'_>, rules: NumberRules) -> Result<PerD
     let last = each.last().cloned().unwrap_or(Distribution::Uniform);
     each.resize(3, last);
     each.try_into().map_err(|_| whole.refuse("there are only three directions: read,write,trim"))
+}
+
+/// `0,2,1`: numbers of blocks, the same for all directions.
+fn sequence(list: Piece<'_>, word: Piece<'_>) -> Result<Distribution, ValueError> {
+    let parts = list.split(',');
+    if let Some(extra) = parts.get(MOST_BLOCKS) {
+        return Err(extra.refuse(format!("a sequence has at most {MOST_BLOCKS} blocks")));
+    }
+    let mut blocks = Vec::with_capacity(parts.len());
+    for part in parts {
+        if part.is_empty() {
+            return Err(word.refuse_with("a block number is missing", "as in `sequence:0,2,1`"));
+        }
+        let block = part.text.parse::<u64>().ok().filter(|block| *block < 1 << 48);
+        blocks.push(block.ok_or_else(|| part.refuse(format!("`{}` is not a block number", part.text)))?);
+    }
+    Ok(Distribution::Sequence { blocks, strides: false })
 }
 
 #[derive(Clone, Copy)]
@@ -84,7 +104,10 @@ fn one(word: Piece<'_>, arguments: Option<Piece<'_>>, rules: NumberRules) -> Res
                 arguments.ok_or_else(|| word.refuse_with("the zones are missing", "as in `zoned:60/10:40/90`"))?;
             zones(list, kind, rules)
         }
-        _ => Err(unknown_word(word, ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"].into_iter())),
+        _ => Err(unknown_word(
+            word,
+            ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs", "sequence"].into_iter(),
+        )),
     }
 }
 

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileEffect, FileUse, OpenError, Polling};
+use iolab_engine::{
+    Capabilities, DeviceFacts, DeviceZones, EngineDescription, FileEffect, FileUse, OpenError, Polling,
+};
 use iolab_jobfile::{Diagnostic, JobSet};
 use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, Settings, SupportStatus, ValueKind};
 use iolab_plan::{Plan, ReplayFile, ReplayRules, ReplayShare, ReplaySurvey, WorkerPlan};
@@ -23,6 +25,7 @@ impl MachineFacts for Lab {
     fn at(&self, path: &Path) -> PathKind {
         match path.to_str().unwrap_or_default() {
             "/dev/disk" | "/dev/other" | "/dev/ram0" => PathKind::BlockDevice(8 * GIB),
+            "/dev/zoned" => PathKind::BlockDevice(8 * GIB),
             "/dev/odd" => PathKind::BlockDevice(10_000),
             "/dev/char" => PathKind::CharacterDevice,
             "/data/big" => PathKind::File(GIB),
@@ -46,6 +49,9 @@ impl MachineFacts for Lab {
     }
     fn huge_page_bytes(&self) -> u64 {
         2 << 20
+    }
+    fn zones(&self, path: &Path) -> Option<DeviceZones> {
+        (path == Path::new("/dev/zoned")).then_some(DeviceZones { zone_bytes: 256 << 20, most_open: 14 })
     }
     fn device(&self, engine: &str, name: &str, _options: &Settings) -> Result<DeviceFacts, OpenError> {
         assert!(["drives", "exports"].contains(&engine), "{engine}");
@@ -139,7 +145,8 @@ static RING_OPTIONS: [OptionEntry; 4] = [
 static PSYNC: EngineDescription = engine("psync", SYNCHRONOUS, &[]);
 static MMAP: EngineDescription =
     engine("mmap", Capabilities { direct: false, trims: false, syncs: true, extends_files: false, ..SYNCHRONOUS }, &[]);
-static LIBAIO: EngineDescription = engine("libaio", Capabilities { synchronous: false, ..SYNCHRONOUS }, &[]);
+static LIBAIO: EngineDescription =
+    engine("libaio", Capabilities { synchronous: false, ..SYNCHRONOUS }, &[OptionEntry::ATOMIC]);
 static URING: EngineDescription = engine("io_uring", Capabilities { synchronous: false, ..SYNCHRONOUS }, &RING_OPTIONS);
 static NULL: EngineDescription =
     engine("null", Capabilities { synchronous: false, files: FileUse::Nothing, ..SYNCHRONOUS }, &[]);

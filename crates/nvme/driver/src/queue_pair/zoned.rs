@@ -8,7 +8,7 @@ use iolab_nvme_spec::{FromBytes, IoOpcode, SubmissionEntry};
 use super::submit::Transfer;
 use super::{QueuePair, Refusal, Submit};
 use crate::namespace::Namespace;
-use crate::transport::{DataWindow, Transport};
+use crate::transport::{DataWindow, SlotMemory, Transport};
 
 impl<T: Transport> QueuePair<T> {
     /// Appends `blocks` to the zone that starts at `zone`. The result of the completion is the LBA
@@ -63,14 +63,40 @@ impl<T: Transport> QueuePair<T> {
         if u64::from(data.bytes) > self.longest_transfer() {
             return Submit::Refused(Refusal::Length);
         }
-        let dword = ZoneReceive(0).with_zra(ZoneReceiveAction::REPORT.0).with_zrasf(zones.0).with_partial(true);
-        let entry = SubmissionEntry::new(IoOpcode::ZONE_MANAGEMENT_RECEIVE.0, 0)
-            .with_nsid(namespace.id)
-            .with_slba(lba)
-            .with_cdw(12, data.bytes / 4 - 1)
-            .with_cdw(13, dword.0);
-        self.raw_with_data(slot, entry, data)
+        self.raw_with_data(slot, report_entry(namespace, lba, zones, data.bytes), data)
     }
+
+    /// As [`QueuePair::report_zones`], into memory of the slot.
+    /// [`QueuePair::zones_reported`] reads it when the command is complete.
+    pub fn report_zones_here(&mut self, slot: u16, namespace: &Namespace, lba: u64) -> Submit {
+        if namespace.zones().is_none() {
+            return Submit::Refused(Refusal::NotZoned);
+        }
+        if usize::from(slot) >= self.slots.len() {
+            return Submit::Refused(Refusal::NoSlot);
+        }
+        let data = self.queue.slot_window(slot, REPORT_HERE as u32);
+        self.raw_with_data(slot, report_entry(namespace, lba, ReportedZones::ALL, data.bytes), data)
+    }
+
+    /// The report that [`QueuePair::report_zones_here`] requested.
+    pub fn zones_reported(&self, slot: u16) -> Option<ZoneReport> {
+        let mut bytes = [0; REPORT_HERE];
+        self.queue.read_slot(slot, &mut bytes);
+        ZoneReport::parse(&bytes)
+    }
+}
+
+/// Bytes of a report in the memory of a slot, which has at least a page.
+const REPORT_HERE: usize = 4096;
+
+fn report_entry(namespace: &Namespace, lba: u64, zones: ReportedZones, bytes: u32) -> SubmissionEntry {
+    let dword = ZoneReceive(0).with_zra(ZoneReceiveAction::REPORT.0).with_zrasf(zones.0).with_partial(true);
+    SubmissionEntry::new(IoOpcode::ZONE_MANAGEMENT_RECEIVE.0, 0)
+        .with_nsid(namespace.id)
+        .with_slba(lba)
+        .with_cdw(12, bytes / 4 - 1)
+        .with_cdw(13, dword.0)
 }
 
 /// A report of zones, read from the bytes that the device wrote.

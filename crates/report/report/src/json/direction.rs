@@ -27,6 +27,7 @@ pub(super) fn write_direction(writer: &mut Writer, figures: &DirectionFigures, o
             write_latency(writer, "wait_ns", &figures.backlog_wait, Some(of), plus);
             write_latency(writer, "late_ns", &figures.generator_late, Some(of), plus);
         }
+        write_priorities(writer, figures, of, plus);
         let (bandwidth, iops) = (&figures.bandwidth, &figures.iops);
         writer.number("bw_min", bandwidth.min);
         writer.number("bw_max", bandwidth.max);
@@ -39,6 +40,20 @@ pub(super) fn write_direction(writer: &mut Writer, figures: &DirectionFigures, o
         writer.float("iops_mean", iops.mean);
         writer.float("iops_stddev", iops.stddev);
         writer.number("iops_samples", iops.samples);
+    });
+}
+
+/// The latencies of each priority, as fio names them.
+fn write_priorities(writer: &mut Writer, figures: &DirectionFigures, of: &PercentilePlan, plus: bool) {
+    if figures.priorities.is_empty() {
+        return;
+    }
+    let (key, wanted) = if of.lat { ("lat_ns", of.lat) } else { ("clat_ns", of.clat) };
+    writer.array("prios", &figures.priorities, |writer, one| {
+        writer.number("prioclass", one.priority.class);
+        writer.number("prio", one.priority.level);
+        writer.number("priohint", one.priority.hint);
+        write_latency(writer, key, &one.latency, wanted.then_some(of), plus);
     });
 }
 

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use iolab_aggregate::{DirectionFigures, SeriesSummary};
-use iolab_plan::MeasurementPlan;
+use iolab_histogram::SparseHistogram;
+use iolab_plan::{IoPriority, MeasurementPlan};
 
 use super::latency::{write_percentiles, write_summary};
 use crate::number::NumberStyle;
 
-/// Writes nothing for a direction without I/O.
-pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, measurement: &MeasurementPlan) {
+/// Writes nothing for a direction without I/O. `end` is the end of its first line.
+pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, measurement: &MeasurementPlan, end: &str) {
     if figures.ios == 0 {
         return;
     }
@@ -17,7 +18,7 @@ pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, mea
     let bytes_per_second = figures.bytes_per_second() as u64;
     let _ = writeln!(
         text,
-        "  {}: IOPS={}, BW={} ({})({}/{}msec)",
+        "  {}: IOPS={}, BW={} ({})({}/{}msec){end}",
         figures.name,
         style.count(figures.ios_per_second() as u64),
         style.rate(bytes_per_second),
@@ -38,10 +39,24 @@ pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, mea
     for (name, histogram, _) in latencies {
         write_summary(text, name, histogram);
     }
+    let kind = if percentiles.lat { "lat" } else { "clat" };
+    let priorities = figures.priorities.iter().map(|one| {
+        let IoPriority { class, level, hint } = one.priority;
+        (format!("{kind} prio {class}/{level}/{hint}"), &one.latency)
+    });
+    let priorities: Vec<(String, &SparseHistogram)> = priorities.collect();
+    for (name, histogram) in &priorities {
+        write_summary(text, name, histogram);
+    }
     for (name, histogram, wanted) in latencies {
         if wanted {
             write_percentiles(text, name, histogram, &percentiles.list);
         }
+    }
+    let all: u64 = priorities.iter().map(|(_, histogram)| histogram.count).sum();
+    for (name, histogram) in priorities.iter().filter(|_| percentiles.lat || percentiles.clat) {
+        let share = histogram.count as f64 * 100.0 / all.max(1) as f64;
+        write_percentiles(text, &format!("{name} ({share:.2}% of IOs)"), histogram, &percentiles.list);
     }
     write_bandwidth(text, figures, style);
     let SeriesSummary { samples, min, max, mean, stddev } = figures.iops;

@@ -7,6 +7,7 @@ use crate::number::NumberStyle;
 use iolab_aggregate::{
     Bands, DepthShares, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths,
 };
+use iolab_plan::Direction;
 use iolab_recording::AftermathRecording;
 
 pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
@@ -18,7 +19,10 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
         let _ = writeln!(text, "  hosts        : {}", job.hosts.join(", "));
     }
     for figures in job.directions.iter().chain(&job.mixed) {
-        direction::write_direction(text, figures, &job.plan.measurement);
+        // As in fio, the resets stand with the writes that needed them.
+        let resets = job.zone_resets().filter(|_| figures.name == Direction::Write.name());
+        let end = resets.map_or(String::new(), |resets| format!("; {resets} zone resets"));
+        direction::write_direction(text, figures, &job.plan.measurement, &end);
     }
     write_files(text, job);
     write_schedule(text, job);

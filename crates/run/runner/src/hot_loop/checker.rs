@@ -12,6 +12,21 @@ use iolab_recording::VerificationRecording;
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
 
+/// Where an operation goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// This one is sent.
+    At(Op),
+    /// It cannot be sent yet.
+    Later,
+    /// There is no place for it: the next operation follows.
+    Nowhere,
+    /// There is no place for it or any later one.
+    Over,
+    /// It would fail with this errno.
+    Refused(i32),
+}
+
 /// Checks the data of reads.
 pub(crate) trait Checker {
     /// Whether there is anything to check; if not, the loop skips all calls.
@@ -19,6 +34,23 @@ pub(crate) trait Checker {
 
     /// Whether it fills the buffers of writes and acts between two passes.
     const FILLS: bool = Self::CHECKS;
+
+    /// Whether it decides where operations go.
+    const PLACES: bool = false;
+
+    /// Decides where the next operation of the stream goes. Called again for the same operation
+    /// until the lane has taken it.
+    fn place<L: Lane>(&mut self, op: &Op, _lane: &mut L) -> Placed {
+        Placed::At(*op)
+    }
+
+    /// The content of a range is gone, and no operation on it is in flight.
+    fn discarded(&mut self, _file: u32, _offset: u64, _length: u64) {}
+
+    /// How many zones it has reset; `None` if there are no zones.
+    fn zone_resets(&self) -> Option<u64> {
+        None
+    }
 
     /// Checks `read`, which is complete; `bytes` are all of its data, including earlier parts.
     ///
@@ -164,6 +196,8 @@ mod tests {
             peers: None,
             others: None,
             verify: None,
+            zones: &[],
+            locks: None,
         };
         let mut pool = SlotPool::new(depth as usize, 1 << 20, 0, &Backing::Anonymous).unwrap();
         for slot in 0..depth as usize {

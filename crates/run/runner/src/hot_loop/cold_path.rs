@@ -3,9 +3,9 @@
 use iolab_engine::{Completion, Lane, Submission, Wait};
 use iolab_measure::Recorder;
 
-use crate::hot_loop::HotLoop;
-use crate::hot_loop::checker::Checker;
+use crate::hot_loop::checker::{Checker, Placed};
 use crate::hot_loop::queue::Pause;
+use crate::hot_loop::{ADMISSION_NS, HotLoop};
 use crate::pacing::Pacer;
 
 impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
@@ -125,6 +125,24 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             self.watch.look_at_once();
         }
         Pause::Full
+    }
+
+    /// The next operation has no place now. Returns why nothing can be sent, if so.
+    #[cold]
+    pub(crate) fn not_placed(&mut self, why: Placed, now: u64) -> Option<Pause> {
+        match why {
+            Placed::Refused(errno) => Some(self.not_accepted(Submission::Refused(errno))),
+            Placed::Over => Some(Pause::Over),
+            Placed::At(_) | Placed::Later => Some(Pause::Until(now + ADMISSION_NS)),
+            Placed::Nowhere => {
+                if let Some(paced) = self.pacer.paced() {
+                    paced.pass_over();
+                }
+                let _ = self.batch.pop_front();
+                // After each batch, the loop looks at the time.
+                self.batch.is_empty().then_some(Pause::Until(now))
+            }
+        }
     }
 
     /// Handles the completions that the counting skipped.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use iolab_engine::Lane;
 use iolab_measure::Recorder;
 use iolab_plan::WorkerPlan;
-use iolab_verify::{Beside, ReadBack, ReadKnown, simulate};
+use iolab_verify::{Beside, GenerationMap, ReadBack, ReadKnown, simulate};
 use iolab_workload::{OpBatch, OpStream, Source};
 
 use crate::choice;
@@ -14,7 +14,7 @@ use crate::open_files::OpenFiles;
 use crate::pacing::Pacer;
 use crate::trouble::Fatal;
 use crate::verification::share::VerifyShare;
-use crate::verification::verifier::Verifier;
+use crate::verification::verifier::{Verifier, Verifies};
 use crate::watch::Stop;
 
 /// The job's own operations, with verification and discards between them if it asks for any.
@@ -34,8 +34,13 @@ pub(crate) fn nothing() -> OpStream {
 
 /// Reads of everything that an earlier run is known to have written.
 pub(crate) fn known(plan: &WorkerPlan, share: &VerifyShare) -> OpStream {
+    everything(plan, Arc::clone(&share.maps))
+}
+
+/// Reads of everything that is known to be in the files.
+fn everything(plan: &WorkerPlan, maps: Arc<[GenerationMap]>) -> OpStream {
     let ends = plan.files.iter().map(|file| file.start_bytes + file.length_bytes).collect();
-    let source = ReadKnown::new(Arc::clone(&share.maps), ends, plan.buffers.slot_bytes);
+    let source = ReadKnown::new(maps, ends, plan.buffers.slot_bytes);
     OpStream::from(Box::new(source) as Box<dyn Source>)
 }
 
@@ -70,8 +75,8 @@ pub(crate) fn expect(
 }
 
 /// Reads back the data of a pass: `writes` of pass number `pass`. Returns why it ended, and when.
-pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
-    hot: &mut HotLoop<'_, L, R, P, Verifier<'_>>,
+pub(crate) fn read_back<'a, L: Lane, R: Recorder, P: Pacer, C: Verifies<'a>>(
+    hot: &mut HotLoop<'_, L, R, P, C>,
     plan: &WorkerPlan,
     files: &OpenFiles,
     writes: u64,
@@ -79,10 +84,16 @@ pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
     syncs: bool,
 ) -> Result<(Stop, u64), Fatal> {
     files.settle(plan)?;
-    let mut stream = choice::stream_of(plan, syncs)?;
-    (0..pass).for_each(|_| stream.restart());
-    let source = ReadBack::new(stream, hot.checker.maps(), writes);
-    let reads = OpStream::from(Box::new(source) as Box<dyn Source>);
+    let reads = if plan.workload.zones.is_some() {
+        // Writes went elsewhere than the stream says.
+        let maps = hot.checker.verifier().maps();
+        everything(plan, maps)
+    } else {
+        let mut stream = choice::stream_of(plan, syncs)?;
+        (0..pass).for_each(|_| stream.restart());
+        let source = ReadBack::new(stream, hot.checker.verifier().maps(), writes);
+        OpStream::from(Box::new(source) as Box<dyn Source>)
+    };
     let load = std::mem::replace(&mut hot.stream, reads);
     hot.batch = OpBatch::new();
     // Without a time limit: everything written is verified.
@@ -91,6 +102,6 @@ pub(crate) fn read_back<L: Lane, R: Recorder, P: Pacer>(
     hot.watch.restore_limits(limits);
     hot.stream = load;
     hot.batch = OpBatch::new();
-    hot.checker.end_read_back();
+    hot.checker.verifier().end_read_back();
     Ok(ended)
 }

@@ -329,6 +329,12 @@ impl Checker for Verifier<'_> {
         self.note_completed(file, range, op.kind == OpKind::Write);
     }
 
+    fn discarded(&mut self, file: u32, offset: u64, length: u64) {
+        self.give_up_pending();
+        let map = &self.maps[file as usize];
+        map.discarded(&map.range(offset, length));
+    }
+
     fn complaint(&mut self, slot: u32) -> Option<String> {
         let place = self.complaints.iter().position(|complaint| u32::from(complaint.0) == slot)?;
         Some(self.complaints.swap_remove(place).1)
@@ -350,6 +356,21 @@ impl Checker for Verifier<'_> {
         if let Some(unflushed) = &mut self.unflushed {
             unflushed.all_flushed(&self.maps);
         }
+    }
+}
+
+/// A checker that verifies, or that wraps one.
+pub(crate) trait Verifies<'a>: Checker {
+    /// The verifier.
+    fn verifier(&mut self) -> &mut Verifier<'a>;
+
+    /// Whether reads are those of reading back, which go where they are asked to.
+    fn set_reads_back(&mut self, _reads_back: bool) {}
+}
+
+impl<'a> Verifies<'a> for Verifier<'a> {
+    fn verifier(&mut self) -> &mut Verifier<'a> {
+        self
     }
 }
 

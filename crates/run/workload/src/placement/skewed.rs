@@ -77,7 +77,9 @@ impl Placement for Skewed {
         self.generator = Generator::new(derive(seed, Role::Offset, 0));
     }
 
-    fn begin(&mut self, _file: usize, _seed: u64) {}
+    fn begin(&mut self, file: usize, _seed: u64) {
+        self.samplers[file].iter_mut().for_each(Sampler::restart);
+    }
 
     fn memory_bytes(&self) -> usize {
         std::mem::size_of_val(&*self.samplers) + self.lengths.len() * 8 + self.tables_bytes
