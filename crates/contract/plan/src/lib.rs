@@ -25,7 +25,7 @@ pub use files::{FadviseHint, Fallocate, FileOrigin, FilePlan, FileSync, LayoutPl
 pub use iolab_options::{
     Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, RateProcess, Reach, ZoneShare,
 };
-pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
+pub use logs::{ClientLogPlan, HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{FlowPlan, FollowPlan, LatencyTargetPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
 pub use replay::{ReplayFile, ReplayPlan, ReplayRules, ReplayShare, ReplaySurvey, TraceIdentity};
 pub use steady::{SteadyMeasure, SteadyPlan};

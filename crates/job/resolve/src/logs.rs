@@ -27,6 +27,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
         unix_epoch: job.on("log_alternate_epoch"),
         epoch_clock: job.count("log_alternate_epoch_clock_id"),
         per_job: job.on("per_job_logs"),
+        client: None,
     }
 }
 

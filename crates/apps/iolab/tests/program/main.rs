@@ -24,6 +24,7 @@ mod fs_domains;
 mod fs_looking;
 mod fs_making;
 mod fs_resizing;
+mod hosts;
 mod hostile_input;
 mod killed_run;
 mod manners;

@@ -1,0 +1,17 @@
+"""Compares two normal reports of clients: the same blocks, in any order of hosts."""
+
+import re
+import sys
+
+BLOCK = re.compile(r"^(?:<[^>]*> )?(\S.*?): \(groupid=(\d+), jobs=(\d+)\): err= ?(\d+)", re.M)
+
+
+def blocks(path):
+    return sorted(BLOCK.findall(open(path).read()))
+
+
+theirs, ours = (blocks(path) for path in sys.argv[1:3])
+if theirs != ours or not ours:
+    print(f"not ok: blocks of fio {theirs}, of iolab {ours}")
+    sys.exit(1)
+print(f"ok: the blocks of the normal report: {[name for name, *_ in ours]}")
