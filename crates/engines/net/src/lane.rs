@@ -32,7 +32,7 @@ pub struct NetLane {
     buffers: PoolView,
     depth: usize,
     queue: VecDeque<Transfer>,
-    /// What the job does: all its operations are of one kind.
+    /// What the first operation was.
     kind: Option<OpKind>,
     clock: Clock,
 }
@@ -171,14 +171,10 @@ impl Lane for NetLane {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
             return Submission::Refused(libc::EOPNOTSUPP);
         }
-        if self.kind != Some(op.kind) {
-            if self.kind.is_some() {
-                // A job reads from its connection or writes to it.
-                return Submission::Refused(libc::EINVAL);
-            }
-            if let Err(errno) = self.begin(op.kind) {
-                return Submission::Refused(errno);
-            }
+        if self.kind.is_none()
+            && let Err(errno) = self.begin(op.kind)
+        {
+            return Submission::Refused(errno);
         }
         let length = op.length as usize;
         let Some(address) = self.buffers.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length) else {

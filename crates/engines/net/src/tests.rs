@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Arc;
 
 use iolab_engine::conformance::{ConformanceSetup, Value};
 use iolab_engine::{Completion, Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
@@ -221,24 +220,4 @@ fn what_does_not_fit_together_is_told() {
         let message = End::try_open(OpKind::Read, "", &options).err().map(|error| error.message).unwrap_or_default();
         assert!(message.contains(said), "{options:?}: {message}");
     }
-}
-
-#[test]
-fn a_lane_sends_or_receives() {
-    let setup = Arc::new(peer(false));
-    let pool = SlotPool::new(2, BLOCK, 0, &Backing::Anonymous).unwrap();
-    let request = LaneRequest {
-        files: &[],
-        depth: 2,
-        buffers: pool.view(),
-        options: &setup.options,
-        direct: false,
-        seed: 0,
-        worker: 0,
-    };
-    let mut lane = Net::open(&request).unwrap();
-    let op = |kind, slot| Op { offset: 0, length: 512, buffer_offset: 0, file: 0, slot, kind, priority: 0 };
-    assert_eq!(lane.submit(&op(OpKind::Write, 0)), Submission::Accepted);
-    assert_eq!(lane.submit(&op(OpKind::Read, 1)), Submission::Refused(libc::EINVAL));
-    assert_eq!(lane.submit(&op(OpKind::Trim, 1)), Submission::Refused(libc::EOPNOTSUPP));
 }
