@@ -14,7 +14,9 @@ pub(crate) use serving::internal_job;
 
 /// Whether a command line without a subcommand is one of a server or a client.
 pub(crate) fn begins_with_hosts(word: &str) -> bool {
-    ["--server", "--client"].iter().any(|option| word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
+    ["--server", "--client"]
+        .iter()
+        .any(|option| word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
 }
 
 /// Serves or runs as a client, if the command line asks for it. Returns the exit code then.
@@ -43,7 +45,9 @@ pub(crate) fn run(asked: &Asked, words: &[String], mode: Mode) -> Result<Option<
                 return Err(ExitFailure::mistake(format!("iolab: {option} is for servers: add --server")));
             }
             if !run.remote_config.is_empty() {
-                return Err(ExitFailure::mistake("iolab: --remote-config names a job file of a server: add --client=HOST"));
+                return Err(ExitFailure::mistake(
+                    "iolab: --remote-config names a job file of a server: add --client=HOST",
+                ));
             }
             if run.secret.is_some() {
                 return Err(ExitFailure::mistake("iolab: --secret is for --server and --client"));

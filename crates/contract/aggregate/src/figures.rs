@@ -25,7 +25,10 @@ pub fn figures(recording: &Recording) -> Figures<'_> {
     let mut jobs: Vec<JobFigures<'_>> =
         reported(recording).into_iter().map(|members| job_figures(&members, recording)).collect();
     let all = if recording.is_of_servers() && recording.has_several_hosts() { members(recording) } else { Vec::new() };
-    let all_clients = (!all.is_empty()).then(|| job_figures(&all, recording));
+    let mut all_clients = (!all.is_empty()).then(|| job_figures(&all, recording));
+    for direction in all_clients.iter_mut().flat_map(|all| all.directions.iter_mut().chain(all.mixed.as_mut())) {
+        direction.set_share(direction.bytes_per_second());
+    }
     let groups = run_status(&jobs);
     for job in &mut jobs {
         let group = groups.iter().find(|group| group.number == job.plan.group);

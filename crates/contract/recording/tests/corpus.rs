@@ -69,6 +69,8 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("what was verified", "2-3", recording.workers[1].verification.is_some()),
             ("an iolog", "2-4", recording.plan.workers[1].logs.operations.is_some()),
             ("a program", "2-4", recording.workers.len() == 3),
+            ("servers", "2-8", recording.is_of_servers()),
+            ("whose logs", "2-8", recording.plan.workers[1].logs.client.is_some()),
             ("figures of files", "2-5", recording.workers[1].files.len() == 2),
         ];
         for (what, step, is_there) in facts {

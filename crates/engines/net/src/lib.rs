@@ -12,9 +12,7 @@ mod sockets;
 pub use lane::NetLane;
 pub use options::NET_OPTIONS;
 
-use iolab_engine::{
-    Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling,
-};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
 use iolab_options::{PageCache, Reach};
 
 /// The engine `net`.

@@ -72,7 +72,8 @@ fn tcp(options: &NetOptions, ip6: bool) -> Result<OwnedFd, OpenError> {
         (None, false) => return Err(mistake("net needs hostname=HOST to connect to, or listen=1")),
         (None, true) => {
             let address = SocketAddr::new(any(ip6), port);
-            let listener = TcpListener::bind(address).map_err(|error| failed(&format!("listening on port {port}"), &error))?;
+            let listener =
+                TcpListener::bind(address).map_err(|error| failed(&format!("listening on port {port}"), &error))?;
             set_buffers(listener.as_raw_fd(), options)?;
             wait_readable(listener.as_raw_fd(), &format!("port {port}"))?;
             listener.accept().map_err(|error| failed(&format!("accepting on port {port}"), &error))?.0
@@ -125,7 +126,8 @@ fn udp(options: &NetOptions, ip6: bool) -> Result<NetSocket, OpenError> {
     let target = options.hostname.as_deref().map(|host| resolve(host, port, ip6)).transpose()?;
     let group = target.filter(|target| target.ip().is_multicast());
     let own_port = if target.is_some() && group.is_none() { 0 } else { port };
-    let socket = UdpSocket::bind((any(ip6), own_port)).map_err(|error| failed(&format!("UDP port {own_port}"), &error))?;
+    let socket =
+        UdpSocket::bind((any(ip6), own_port)).map_err(|error| failed(&format!("UDP port {own_port}"), &error))?;
     set_buffers(socket.as_raw_fd(), options)?;
     if let Some(group) = group {
         join(&socket, group.ip(), options)?;
@@ -188,7 +190,8 @@ fn until_it_listens<S>(what: &str, connect: impl Fn() -> io::Result<S>) -> Resul
         match connect() {
             Ok(stream) => return Ok(stream),
             Err(error) => {
-                let may_come = matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::Interrupted);
+                let may_come =
+                    matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::Interrupted);
                 if !may_come || clock.now_ns() >= until_ns {
                     return Err(failed(&format!("connecting to {what}"), &error));
                 }

@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use iolab_engine::conformance::{ConformanceSetup, Value};
-use iolab_engine::{Completion, Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{
+    Completion, Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait,
+};
 use iolab_memory::Backing;
 use iolab_options::{Setting, Settings};
 
@@ -20,7 +22,11 @@ fn peer(pours: bool) -> ConformanceSetup {
             std::thread::spawn(move || {
                 let mut bytes = [0; 4096];
                 // It ends when the lane has gone.
-                while if pours { stream.write_all(&bytes).is_ok() } else { stream.read(&mut bytes).is_ok_and(|count| count > 0) } {}
+                while if pours {
+                    stream.write_all(&bytes).is_ok()
+                } else {
+                    stream.read(&mut bytes).is_ok_and(|count| count > 0)
+                } {}
             });
         }
     });
@@ -79,7 +85,15 @@ impl End {
                 if self.kind == OpKind::Write {
                     self.pool.slot_mut(slot).fill(next + 1);
                 }
-                let op = Op { offset: 0, length: BLOCK as u32, buffer_offset: 0, file: 0, slot: slot as u16, kind: self.kind, priority: 0 };
+                let op = Op {
+                    offset: 0,
+                    length: BLOCK as u32,
+                    buffer_offset: 0,
+                    file: 0,
+                    slot: slot as u16,
+                    kind: self.kind,
+                    priority: 0,
+                };
                 assert_eq!(self.lane.submit(&op), Submission::Accepted);
                 next += 1;
             }
@@ -133,7 +147,11 @@ fn tcp_carries_blocks_in_order_whoever_listens() {
             let port = free_port();
             let listening = vec![("protocol", word(protocol)), ("port", port.clone()), ("listen", Value::Flag(true))];
             let hostname = Value::Text(host.to_owned());
-            let more = [("nodelay", Value::Flag(true)), ("window_size", Value::Integer(65_536)), ("mss", Value::Integer(1400))];
+            let more = [
+                ("nodelay", Value::Flag(true)),
+                ("window_size", Value::Integer(65_536)),
+                ("mss", Value::Integer(1400)),
+            ];
             let mut connecting = vec![("protocol", word(protocol)), ("port", port), ("hostname", hostname)];
             connecting.extend(more);
             match reader_listens {

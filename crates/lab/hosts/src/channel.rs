@@ -42,13 +42,7 @@ pub(crate) enum FrameKind {
 
 impl FrameKind {
     fn from_number(number: u8) -> Option<FrameKind> {
-        let all = [
-            FrameKind::Message,
-            FrameKind::Planned,
-            FrameKind::SoFar,
-            FrameKind::Recording,
-            FrameKind::Piece,
-        ];
+        let all = [FrameKind::Message, FrameKind::Planned, FrameKind::SoFar, FrameKind::Recording, FrameKind::Piece];
         all.into_iter().find(|kind| *kind as u8 == number)
     }
 }
@@ -306,7 +300,11 @@ impl<'c> Patience<'c> {
 
     fn left_ns(&self) -> Result<u64, ChannelError> {
         let left_ns = self.until_ns.saturating_sub(self.clock.now_ns());
-        if left_ns > 0 { Ok(left_ns) } else { Err(ChannelError::Silent { seconds: self.whole_ns.div_ceil(1_000_000_000) }) }
+        if left_ns > 0 {
+            Ok(left_ns)
+        } else {
+            Err(ChannelError::Silent { seconds: self.whole_ns.div_ceil(1_000_000_000) })
+        }
     }
 }
 

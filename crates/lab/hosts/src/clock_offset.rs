@@ -13,7 +13,7 @@ use crate::channel::{Channel, ChannelError, Patience};
 use crate::message::{ToClient, ToServer};
 
 /// Exchanges with each host.
-const EXCHANGES: u32 = 8;
+const EXCHANGES: u32 = 32;
 
 /// The difference of two clocks, and how wrong it may be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,7 +25,11 @@ pub(crate) struct ClockOffset {
 }
 
 /// Measures. Other messages that come meanwhile are dropped: the server has nothing else to say now.
-pub(crate) fn measure(channel: &mut Channel, clock: &Clock, patience: Patience<'_>) -> Result<ClockOffset, ChannelError> {
+pub(crate) fn measure(
+    channel: &mut Channel,
+    clock: &Clock,
+    patience: Patience<'_>,
+) -> Result<ClockOffset, ChannelError> {
     let mut best: Option<ClockOffset> = None;
     for token in 0..EXCHANGES {
         let sent_ns = clock.unix_ns();

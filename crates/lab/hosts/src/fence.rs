@@ -60,7 +60,12 @@ impl Fence {
 
     /// The folders and files, as they stand in messages.
     fn text(&self) -> String {
-        self.below.iter().chain(self.given.iter().filter(|given| !given.exists())).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+        self.below
+            .iter()
+            .chain(self.given.iter().filter(|given| !given.exists()))
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     pub(crate) fn refusal(&self, path: &Path) -> String {

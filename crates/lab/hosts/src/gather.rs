@@ -6,9 +6,7 @@
 //! beside the difference of the clocks.
 
 use iolab_plan::{ClientLogPlan, Plan, WorkerPlan};
-use iolab_recording::{
-    FORMAT, FORMAT_OF_SEVERAL_HOSTS, Host, HostFacts, Recording, WorkerOutcome, WorkerRecording,
-};
+use iolab_recording::{FORMAT, FORMAT_OF_SEVERAL_HOSTS, Host, HostFacts, Recording, WorkerOutcome, WorkerRecording};
 
 use crate::clock_offset::ClockOffset;
 
@@ -29,7 +27,8 @@ pub(crate) struct Gathered {
 
 /// One plan of all hosts: workers are numbered through, and sections do not mix.
 pub(crate) fn plan_of<'r>(hosts: impl IntoIterator<Item = (&'r str, &'r Plan)>) -> Plan {
-    let mut all = Plan { sources: Vec::new(), global_options: Default::default(), workers: Vec::new(), warnings: Vec::new() };
+    let mut all =
+        Plan { sources: Vec::new(), global_options: Default::default(), workers: Vec::new(), warnings: Vec::new() };
     let mut sections = 0;
     for (host, (name, plan)) in (0..).zip(hosts) {
         if host == 0 {
@@ -45,7 +44,8 @@ pub(crate) fn plan_of<'r>(hosts: impl IntoIterator<Item = (&'r str, &'r Plan)>) 
             moved.section += sections;
             moved.host = host;
             moved.logs.client = Some(ClientLogPlan { host: name.to_owned(), worker: worker.number });
-            moved.logs.operations = worker.logs.operations.as_ref().map(|path| format!("{path}.{}", name.replace('/', "_")));
+            moved.logs.operations =
+                worker.logs.operations.as_ref().map(|path| format!("{path}.{}", name.replace('/', "_")));
             if let Some(replay) = &mut moved.replay {
                 replay.first_worker += first;
             }
@@ -68,17 +68,21 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
     let first_ns = hosts.iter().filter(measured).map(began_ns).min();
     let mut all = Recording { plan, ..hosts[0].recording.clone() };
     all.iolab_recording = if several { FORMAT_OF_SEVERAL_HOSTS } else { FORMAT };
-    all.hosts = hosts.iter().map(|host| {
-        let late = first_ns.filter(|_| host.recording.elapsed_ns > 0).map_or(0, |first_ns| began_ns(host) - first_ns);
-        Host {
-            name: host.name.clone(),
-            facts: host.recording.host.clone(),
-            clock_offset_ns: reference.offset_ns.saturating_sub(host.clock.offset_ns),
-            clock_error_ns: if host.clock == reference { 0 } else { reference.error_ns + host.clock.error_ns },
-            port: Some(host.port),
-            began_late_ns: u64::try_from(late).unwrap_or(0),
-        }
-    }).collect();
+    all.hosts = hosts
+        .iter()
+        .map(|host| {
+            let late =
+                first_ns.filter(|_| host.recording.elapsed_ns > 0).map_or(0, |first_ns| began_ns(host) - first_ns);
+            Host {
+                name: host.name.clone(),
+                facts: host.recording.host.clone(),
+                clock_offset_ns: reference.offset_ns.saturating_sub(host.clock.offset_ns),
+                clock_error_ns: if host.clock == reference { 0 } else { reference.error_ns + host.clock.error_ns },
+                port: Some(host.port),
+                began_late_ns: u64::try_from(late).unwrap_or(0),
+            }
+        })
+        .collect();
     let calibration = all.calibration.as_mut();
     calibration.into_iter().for_each(|calibration| calibration.loops.clear());
     (all.workers, all.devices, all.warnings) = Default::default();
@@ -115,7 +119,9 @@ fn add(all: &mut Recording, host: &Gathered, number: u32, first_worker: u32) {
         device
     }));
     all.warnings.extend(of.warnings.iter().map(prefix));
-    all.warnings.extend(host.lost.as_ref().map(|why| format!("host {}: {why}: its results are missing or incomplete", host.name)));
+    all.warnings.extend(
+        host.lost.as_ref().map(|why| format!("host {}: {why}: its results are missing or incomplete", host.name)),
+    );
     all.interrupted |= of.interrupted;
     all.elapsed_ns = all.elapsed_ns.max(of.elapsed_ns);
     if let Some(mut seen) = of.observations.clone() {

@@ -49,7 +49,8 @@ pub(crate) fn greet(socket: OwnedFd, secret: Option<&Secret>, clock: &Clock) -> 
         (Welcome::Refused { reason }, _) => Err(reason),
         (Welcome::Goes { needs_secret: false, .. }, None) => Ok(channel),
         (Welcome::Goes { needs_secret: false, .. }, Some(_)) => {
-            Err("the server asks for no secret, so it cannot prove that it is the right one: leave out --secret".to_owned())
+            Err("the server asks for no secret, so it cannot prove that it is the right one: leave out --secret"
+                .to_owned())
         }
         (Welcome::Goes { needs_secret: true, .. }, None) => {
             Err("the server asks for a secret: name the file that holds it with --secret=FILE".to_owned())
@@ -78,7 +79,9 @@ pub(crate) fn welcome(socket: OwnedFd, secret: Option<&Secret>, clock: &Clock) -
     let patience = Patience::of(clock, GREETING_NS);
     let mut channel = Channel::new(socket);
     expect_mark(&mut channel, &patience).map_err(|error| match error {
-        Greeted::Stranger => "what connected is no client of iolab (fio's own client speaks another protocol)".to_owned(),
+        Greeted::Stranger => {
+            "what connected is no client of iolab (fio's own client speaks another protocol)".to_owned()
+        }
         Greeted::Broken(error) => error.to_string(),
     })?;
     channel.queue_raw(MARK);

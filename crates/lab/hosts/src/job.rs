@@ -104,10 +104,11 @@ fn plan(
     };
     let jobs = pipeline.parse(&request, &inputs(pipeline, parcel, &fence)?, &surroundings)?;
     let machine = FencedMachine::new(&here, &fence);
-    let planned = pipeline.resolve(&request, &machine, jobs).map_err(|failure| match machine.withheld().as_slice() {
-        [] => failure,
-        withheld => Failure::refused(format!("refused\n  {}", withheld.join("\n  "))),
-    })?;
+    let planned =
+        pipeline.resolve(&request, &machine, jobs).map_err(|failure| match machine.withheld().as_slice() {
+            [] => failure,
+            withheld => Failure::refused(format!("refused\n  {}", withheld.join("\n  "))),
+        })?;
     let refusals = fence.refusals(&planned.plan, pipeline.engines);
     if !refusals.is_empty() {
         return Err(Failure::refused(format!("refused\n  {}", refusals.join("\n  "))));
@@ -115,7 +116,8 @@ fn plan(
     let judged = pipeline.judge(&planned.plan, mode, &parcel.allow_destroy)?;
     let text = iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, false);
     let has_warnings = !planned.warnings.is_empty();
-    channel.say(&ToClient::Warnings { text: if has_warnings { text } else { String::new() }, accepted: judged.accepted });
+    channel
+        .say(&ToClient::Warnings { text: if has_warnings { text } else { String::new() }, accepted: judged.accepted });
     Ok((planned, judged.guard))
 }
 
@@ -163,12 +165,7 @@ fn empty_recording(planned: &Planned, clock: &Clock) -> Recording {
 }
 
 /// Runs the plan, and gives the client what came of it.
-fn run(
-    pipeline: &Pipeline<'_>,
-    channel: &mut Channel,
-    planned: &Planned,
-    guard: Guard,
-) -> Result<(), Option<Failure>> {
+fn run(pipeline: &Pipeline<'_>, channel: &mut Channel, planned: &Planned, guard: Guard) -> Result<(), Option<Failure>> {
     let mut outputs = outputs_beside(false, []);
     // Where recordings cannot be kept, the run has only its client.
     let keeping = Keeping::begin(&planned.plan, &mut outputs, None, pipeline.console).ok();
@@ -185,7 +182,9 @@ fn run(
     let Some(keeping) = keeping else { return Err(None) };
     match keeping.save(&mut outputs, &kept) {
         Ok(path) => pipeline.console.note(&format!("the client has gone: its run was saved as {}", path.display())),
-        Err(failure) => pipeline.console.note(&format!("the client has gone, and its run could not be saved: {failure}")),
+        Err(failure) => {
+            pipeline.console.note(&format!("the client has gone, and its run could not be saved: {failure}"))
+        }
     }
     Err(None)
 }
@@ -290,7 +289,11 @@ impl RunObserver for Reporter<'_> {
         }
         // What cannot be sent now is sent later, and a server that has gone was noticed above.
         let _ = self.channel.flush();
-        if matches!(event, Event::Progress(_)) { std::mem::replace(&mut self.wants, Wish::Nothing) } else { Wish::Nothing }
+        if matches!(event, Event::Progress(_)) {
+            std::mem::replace(&mut self.wants, Wish::Nothing)
+        } else {
+            Wish::Nothing
+        }
     }
 
     fn start(&mut self) -> Start {

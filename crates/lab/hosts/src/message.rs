@@ -60,17 +60,23 @@ pub(crate) enum Welcome {
 pub(crate) enum Proof {
     Tag(Tag),
     /// The server does not accept the client's.
-    Refused { reason: String },
+    Refused {
+        reason: String,
+    },
 }
 
 /// From client to server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ToServer {
     Job(Box<JobParcel>),
-    Ping { token: u32 },
+    Ping {
+        token: u32,
+    },
     Prepare,
     /// The first operations begin then, by the server's clock.
-    Begin { unix_ns: u64 },
+    Begin {
+        unix_ns: u64,
+    },
     /// Asks for the recording of the run so far.
     Report,
     /// The user ends the run.
@@ -89,13 +95,27 @@ pub(crate) enum ToServer {
 pub(crate) enum ToClient {
     Refused(Refusal),
     /// What the user should know of the plan that follows.
-    Warnings { text: String, accepted: Vec<String> },
-    Pong { token: u32, unix_ns: u64 },
-    LaidOut { path: PathBuf, done_bytes: u64, total_bytes: u64 },
+    Warnings {
+        text: String,
+        accepted: Vec<String>,
+    },
+    Pong {
+        token: u32,
+        unix_ns: u64,
+    },
+    LaidOut {
+        path: PathBuf,
+        done_bytes: u64,
+        total_bytes: u64,
+    },
     Ready,
     Progress(ProgressThere),
     /// So many bytes of pieces follow.
-    Spool { worker: u32, content: SpoolContent, bytes: u64 },
+    Spool {
+        worker: u32,
+        content: SpoolContent,
+        bytes: u64,
+    },
     Finished,
     Alive,
 }

@@ -97,11 +97,7 @@ impl Server {
     ///
     /// # Errors
     /// The socket failed.
-    pub fn serve(
-        self,
-        job_command: fn() -> io::Result<Command>,
-        console: &dyn Console,
-    ) -> Result<(), Failure> {
+    pub fn serve(self, job_command: fn() -> io::Result<Command>, console: &dyn Console) -> Result<(), Failure> {
         let clients = AtomicU32::new(0);
         let server = &self;
         let served = std::thread::scope(|scope| {
@@ -169,7 +165,9 @@ impl Server {
     /// Whether a host may connect.
     fn judge(&self, peer: Option<SocketAddr>) -> Result<(), String> {
         match peer.map(|peer| peer.ip().to_canonical()) {
-            Some(address) if !address.is_loopback() && !self.networks.iter().any(|network| network.contains(address)) => {
+            Some(address)
+                if !address.is_loopback() && !self.networks.iter().any(|network| network.contains(address)) =>
+            {
                 Err(format!("start the server with --allow-host={address} to let it in"))
             }
             _ => Ok(()),

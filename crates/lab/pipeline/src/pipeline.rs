@@ -197,11 +197,8 @@ impl Pipeline<'_> {
         inputs: &[Input],
         surroundings: &dyn Surroundings,
     ) -> Result<JobSet, Failure> {
-        let request = iolab_jobfile::ParseRequest {
-            command_line: Some(request.line),
-            files: inputs,
-            sections: request.sections,
-        };
+        let request =
+            iolab_jobfile::ParseRequest { command_line: Some(request.line), files: inputs, sections: request.sections };
         iolab_jobfile::parse(&request, surroundings)
             .map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))
     }

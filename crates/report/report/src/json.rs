@@ -80,6 +80,9 @@ fn write_host(writer: &mut Writer, host: &Host) {
     writer.number("memory_bytes", host.facts.memory_bytes);
     writer.number("clock_offset_ns", host.clock_offset_ns);
     writer.number("clock_error_ns", host.clock_error_ns);
+    if host.port.is_some() {
+        writer.number("began_late_ns", host.began_late_ns);
+    }
 }
 
 fn options(writer: &mut Writer, key: &str, options: &BTreeMap<String, String>) {
@@ -89,13 +92,7 @@ fn options(writer: &mut Writer, key: &str, options: &BTreeMap<String, String>) {
 fn write_job(writer: &mut Writer, (name, job): Named<'_>, recording: &Recording, plus: bool) {
     writer.text("jobname", name);
     writer.number("groupid", job.plan.group);
-    if !job.hosts.is_empty() {
-        writer.text("hostname", &job.hosts.join(", "));
-    }
-    let port = recording.hosts.get(job.plan.host as usize).and_then(|host| host.port);
-    if let Some(port) = port.filter(|_| job.hosts.len() == 1) {
-        writer.number("port", port);
-    }
+    write_place(writer, job, recording);
     let by_clock = job.workers.iter().find_map(|worker| worker.started_by_clock_ns);
     writer.number("job_start", by_clock.unwrap_or(recording.started_unix_ns + job.started_ns) / 1_000_000);
     writer.number("error", job.reported_errno());
@@ -138,6 +135,20 @@ fn write_job(writer: &mut Writer, (name, job): Named<'_>, recording: &Recording,
     }
     if let Some(steady) = &job.steady {
         writer.object("steadystate", |writer| write_steady(writer, steady));
+    }
+}
+
+/// Where the job ran, for runs of several hosts and for runs on servers.
+fn write_place(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording) {
+    let port = recording.hosts.get(job.plan.host as usize).and_then(|host| host.port);
+    match (job.hosts.as_slice(), port) {
+        ([], _) => {}
+        ([name], Some(port)) => {
+            // Servers of one name have their port in it, to be told apart.
+            writer.text("hostname", name.strip_suffix(&format!(",{port}")).unwrap_or(name));
+            writer.number("port", port);
+        }
+        (names, _) => writer.text("hostname", &names.join(", ")),
     }
 }
 

@@ -31,7 +31,8 @@ pub(super) fn serve(asked: &Asked, address: &str, words: &[String]) -> Result<u8
     if let Some(file) = &run.daemonize {
         return in_background(words, Path::new(file));
     }
-    let address = HostAddress::parse(address).map_err(|error| ExitFailure::mistake(format!("iolab: --server: {error}")))?;
+    let address =
+        HostAddress::parse(address).map_err(|error| ExitFailure::mistake(format!("iolab: --server: {error}")))?;
     let secret = run.secret.as_deref().map(|path| Secret::read(Path::new(path))).transpose()?;
     iolab_process::count_signals();
     let server = Server::listen(&ServerRequest {
@@ -102,7 +103,11 @@ fn in_background(words: &[String], file: &Path) -> Result<u8, ExitFailure> {
 /// Refuses to write over a file that does not hold the number of a process.
 fn check_pid_file(file: &Path) -> Result<(), ExitFailure> {
     let Ok(metadata) = file.metadata() else { return Ok(()) };
-    let text = if metadata.is_file() && metadata.len() <= MOST_PID_BYTES { std::fs::read_to_string(file) } else { Ok("?".to_owned()) };
+    let text = if metadata.is_file() && metadata.len() <= MOST_PID_BYTES {
+        std::fs::read_to_string(file)
+    } else {
+        Ok("?".to_owned())
+    };
     if text.is_ok_and(|text| text.trim().chars().all(|letter| letter.is_ascii_digit())) {
         return Ok(());
     }

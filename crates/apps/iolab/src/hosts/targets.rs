@@ -50,7 +50,10 @@ pub(super) fn targets(line: &CommandLine) -> Result<Vec<Target>, ExitFailure> {
                 }
             }
             "remote-config" => {
-                targets.last_mut().map_or(&mut leading_remote, |target| &mut target.remote_files).push(value.to_owned());
+                targets
+                    .last_mut()
+                    .map_or(&mut leading_remote, |target| &mut target.remote_files)
+                    .push(value.to_owned());
             }
             _ => {}
         }

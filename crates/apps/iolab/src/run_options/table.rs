@@ -234,17 +234,26 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     })
     .letter('R')
     .not_in_study(SERVERS),
-    valued("secret", "FILE", "File with the secret that server and clients share", word!(secret))
-        .not_in_study(SERVERS),
-    valued("allow", "PATH", "File, device or folder that jobs of clients may touch; may be repeated", |mut run, text| {
-        add(&mut run.allow, text)?;
-        Ok(run)
-    })
+    valued("secret", "FILE", "File with the secret that server and clients share", word!(secret)).not_in_study(SERVERS),
+    valued(
+        "allow",
+        "PATH",
+        "File, device or folder that jobs of clients may touch; may be repeated",
+        |mut run, text| {
+            add(&mut run.allow, text)?;
+            Ok(run)
+        },
+    )
     .not_in_study(SERVERS),
-    valued("allow-host", "HOST", "Host or network (10.0.0.0/8) whose clients are served; may be repeated", |mut run, text| {
-        add(&mut run.allow_host, text)?;
-        Ok(run)
-    })
+    valued(
+        "allow-host",
+        "HOST",
+        "Host or network (10.0.0.0/8) whose clients are served; may be repeated",
+        |mut run, text| {
+            add(&mut run.allow_host, text)?;
+            Ok(run)
+        },
+    )
     .not_in_study(SERVERS),
     switch("cpuclock-test", "Test the processor's clock", on!(cpuclock_test)).letter('T'),
     valued("crctest", "TYPES", "Measure how fast checksums are: all, or these", word!(crctest)).optional().letter('G'),

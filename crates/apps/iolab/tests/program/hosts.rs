@@ -324,7 +324,9 @@ fn what_is_no_client_is_turned_away_and_the_server_goes_on() {
     lab.file("job.fio", NULL_JOB);
     let host = Host::tcp(&lab);
     let address = host.address.replace(',', ":");
-    for said in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"iolab hosts\n\xff\xff\xff\xff\x01", b"iolab hosts\n\x02\0\0\0\x01{}", b""] {
+    for said in
+        [&b"GET / HTTP/1.1\r\n\r\n"[..], b"iolab hosts\n\xff\xff\xff\xff\x01", b"iolab hosts\n\x02\0\0\0\x01{}", b""]
+    {
         let mut stream = TcpStream::connect(&address).unwrap();
         stream.write_all(said).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();

@@ -89,7 +89,8 @@ impl Spliced {
 
 impl Transfer for Spliced {
     fn open(_request: &LaneRequest<'_>) -> Result<Spliced, OpenError> {
-        let failed = |error: io::Error| OpenError { message: format!("making a pipe: {error}"), errno: error.raw_os_error() };
+        let failed =
+            |error: io::Error| OpenError { message: format!("making a pipe: {error}"), errno: error.raw_os_error() };
         Ok(Spliced { pipe: Pipe::new().map_err(failed)? })
     }
 
@@ -100,7 +101,8 @@ impl Transfer for Spliced {
             let writer = self.pipe.writer.as_raw_fd();
             let nowhere = std::ptr::null_mut();
             // SAFETY: `offset` is a valid place; the other arguments are numbers.
-            let come = retry(|| unsafe { libc::splice(at.fd, &raw mut offset, writer, nowhere, most, libc::SPLICE_F_MOVE) });
+            let come =
+                retry(|| unsafe { libc::splice(at.fd, &raw mut offset, writer, nowhere, most, libc::SPLICE_F_MOVE) });
             if come <= 0 {
                 // Nothing is in the pipe.
                 return if done > 0 { done as i32 } else { come };

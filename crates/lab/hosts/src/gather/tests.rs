@@ -79,7 +79,8 @@ fn clocks_are_those_against_the_first_host() {
 #[test]
 fn a_host_that_is_lost_has_failed_and_takes_no_other_with_it() {
     let one = observed();
-    let planned = Recording { workers: Vec::new(), elapsed_ns: 0, devices: Vec::new(), observations: None, ..observed() };
+    let planned =
+        Recording { workers: Vec::new(), elapsed_ns: 0, devices: Vec::new(), observations: None, ..observed() };
     let lost = Gathered { lost: Some("the server was killed".to_owned()), ..host("b", 0, planned) };
     let all = recording_of(vec![host("a", 0, one.clone()), lost]);
     is_sound(&all);

@@ -86,7 +86,9 @@ fn another_version_is_told_which_ones_they_are() {
         expect_mark(&mut client, &Patience::of(&clock, GREETING_NS)).ok().unwrap();
         let answer: Welcome = client.receive(Patience::of(&clock, GREETING_NS)).unwrap().message().unwrap();
         let Welcome::Refused { reason } = answer else { panic!("{answer:?}") };
-        for part in [format!("iolab {version} (protocol {protocol})"), format!("iolab {VERSION}"), "same version".into()] {
+        for part in
+            [format!("iolab {version} (protocol {protocol})"), format!("iolab {VERSION}"), "same version".into()]
+        {
             assert!(reason.contains(&part), "{reason}");
         }
         assert_eq!(serving.join().unwrap().err(), Some(reason));

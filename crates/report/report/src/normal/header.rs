@@ -14,10 +14,12 @@ pub fn normal_header(plan: &Plan) -> String {
     if workers.is_empty() {
         return header(&workers);
     }
-    let of_host = |workers: &[&WorkerPlan]| -> String { match host(&workers[0]) {
-        Some(name) => header(workers).lines().map(|line| format!("<{name}> {line}\n")).collect(),
-        None => header(workers),
-    } };
+    let of_host = |workers: &[&WorkerPlan]| -> String {
+        match host(&workers[0]) {
+            Some(name) => header(workers).lines().map(|line| format!("<{name}> {line}\n")).collect(),
+            None => header(workers),
+        }
+    };
     workers.chunk_by(|one, next| host(one) == host(next)).map(of_host).collect()
 }
 
