@@ -16,6 +16,9 @@ use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecor
 use iolab_trace::{End, Operation, Reader, Writer};
 use iolab_trace_import::{ImportError, Imported, blktrace, iolog, strace};
 
+/// Frames of client and server.
+#[path = "hosts.rs"]
+mod hosts;
 /// The enemy of a device that the driver's own tests use too.
 #[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
 mod nvme_enemy;
@@ -76,17 +79,7 @@ pub const TARGETS: &[Target] = &[
         words: &["\u{1}", "\u{2}", "\u{4}", "\u{0}\u{2}\u{8}\u{9}", "\u{7f}", "{\"number\":0}"],
         run: partial_recording,
     },
-    Target {
-        name: "hosts",
-        seeds: &[
-            b"\x07\0\0\0\x01\"Alive\"",
-            b"\x14\0\0\0\x01{\"Ping\":{\"token\":7}}",
-            b"\x31\0\0\0\x01{\"Spool\":{\"worker\":1,\"content\":\"Logs\",\"bytes\":3}}\x03\0\0\0\x05abc",
-            b"\x02\0\0\0\x04{}",
-        ],
-        words: &["\"Prepare\"", "{\"Begin\":{\"unix_ns\":1}}", "\"workers\":[]", "null", "[[[[", "1e999", "\u{1}", "\u{0}\u{0}\u{0}\u{5}"],
-        run: iolab_hosts::fuzz_entry,
-    },
+    hosts::TARGET,
     Target {
         name: "log_entry",
         seeds: &[

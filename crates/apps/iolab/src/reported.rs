@@ -1,5 +1,5 @@
-//! What surrounds a run, wherever it runs: outputs judged before it, the terminal during it, and what
-//! is kept of it and printed after it.
+//! What surrounds a run, wherever it runs: outputs judged before it, the terminal during it, and
+//! what is kept of it and printed after it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

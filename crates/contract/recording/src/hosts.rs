@@ -5,7 +5,8 @@
 //! hosts[n]  clock_offset_ns was added to its times;  clock_error_ns: by so much they may still be wrong
 //! ```
 //!
-//! A recording of one host has no list, unless the host was reached through a server. Workers name their host in the plan, devices themselves.
+//! A recording of one host has no list, unless the host was reached through a server. Workers name
+//! their host in the plan, devices themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +25,8 @@ pub struct Host {
     /// The possible error of the correction, ns.
     #[serde(default)]
     pub clock_error_ns: u64,
-    /// The port of its server, if its jobs were those of a client; 0 for a UNIX socket. Reports then
-    /// show each host by itself and all together.
+    /// The port of its server, if its jobs were those of a client; 0 for a UNIX socket. Reports
+    /// then show each host by itself and all together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// How long after the first host its first operations began, ns, as exactly as the clocks are

@@ -31,7 +31,7 @@ pub enum HostAddress {
 /// Why a text is no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not the address of a server: {reason}; write HOST, HOST,PORT, ip6:HOST,PORT or sock:PATH")]
-pub struct AddressError {
+pub struct HostAddressError {
     text: String,
     reason: &'static str,
 }
@@ -41,8 +41,8 @@ impl HostAddress {
     ///
     /// # Errors
     /// It is none.
-    pub fn parse(text: &str) -> Result<HostAddress, AddressError> {
-        let wrong = |reason| AddressError { text: text.to_owned(), reason };
+    pub fn parse(text: &str) -> Result<HostAddress, HostAddressError> {
+        let wrong = |reason| HostAddressError { text: text.to_owned(), reason };
         if let Some(path) = text.strip_prefix("sock:") {
             if path.is_empty() || path.len() > LONGEST_SOCKET_PATH || path.contains('\0') {
                 return Err(wrong("the path of a socket has 1 to 107 bytes"));

@@ -1,5 +1,5 @@
-//! The client: all servers plan, all get ready, all begin at one moment, and what comes of it is one
-//! recording.
+//! The client: all servers plan, all get ready, all begin at one moment, and what comes of it is
+//! one recording.
 //!
 //! Nothing runs anywhere unless every server accepts its jobs. From the start on, a server that
 //! fails costs its own results only.
@@ -22,7 +22,7 @@ use crate::gather::{plan_of, recording_of};
 use crate::message::ToServer;
 use crate::parcel::PackedJobs;
 use crate::peer::{Peer, Stage};
-use crate::seal::Secret;
+use crate::seal::SharedSecret;
 
 /// How often the observer is told, ns.
 const TICK_NS: u64 = 100_000_000;
@@ -57,7 +57,7 @@ pub struct Hosts {
 ///
 /// # Errors
 /// A server cannot be reached, or refuses its jobs.
-pub fn connect(hosts: Vec<HostJobs>, secret: Option<&Secret>, interrupts: &AtomicU32) -> Result<Hosts, Failure> {
+pub fn connect(hosts: Vec<HostJobs>, secret: Option<&SharedSecret>, interrupts: &AtomicU32) -> Result<Hosts, Failure> {
     let clock = Clock::monotonic();
     let redaction = redaction(hosts.iter().map(|host| &host.jobs.jobs).collect::<Vec<_>>());
     let mut peers = Vec::new();

@@ -24,7 +24,8 @@ pub(crate) struct ClockOffset {
     pub(crate) error_ns: u64,
 }
 
-/// Measures. Other messages that come meanwhile are dropped: the server has nothing else to say now.
+/// Measures. Other messages that come meanwhile are dropped: the server has nothing else to say
+/// now.
 pub(crate) fn measure(
     channel: &mut Channel,
     clock: &Clock,

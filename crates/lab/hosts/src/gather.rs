@@ -1,9 +1,9 @@
 //! The recordings of several hosts as one.
 //!
-//! Workers keep their figures, counts and histograms as they are: every reduction (`iolab_aggregate`)
-//! adds counts and merges histograms, so that percentiles of all hosts are exact and never averages.
-//! Times of a host count from the moment when its own first operations began, which [`Host`] has
-//! beside the difference of the clocks.
+//! Workers keep their figures, counts and histograms as they are: every reduction
+//! (`iolab_aggregate`) adds counts and merges histograms, so that percentiles of all hosts are
+//! exact, and never averages. Times of a host count from the moment when its own first operations
+//! began, which [`Host`] has beside the difference of the clocks.
 
 use iolab_plan::{ClientLogPlan, Plan, WorkerPlan};
 use iolab_recording::{FORMAT, FORMAT_OF_SEVERAL_HOSTS, Host, HostFacts, Recording, WorkerOutcome, WorkerRecording};

@@ -10,7 +10,7 @@ use iolab_clock::Clock;
 
 use crate::channel::{Channel, ChannelError, Patience};
 use crate::message::{Hello, PROTOCOL, Proof, Welcome};
-use crate::seal::{Nonces, Secret, Side, nonce};
+use crate::seal::{Nonces, SharedSecret, Side, nonce};
 
 /// The first bytes of both ends.
 pub(crate) const MARK: &[u8; 12] = b"iolab hosts\n";
@@ -28,7 +28,7 @@ pub(crate) type Reason = String;
 ///
 /// # Errors
 /// Why the server cannot be used.
-pub(crate) fn greet(socket: OwnedFd, secret: Option<&Secret>, clock: &Clock) -> Result<Channel, Reason> {
+pub(crate) fn greet(socket: OwnedFd, secret: Option<&SharedSecret>, clock: &Clock) -> Result<Channel, Reason> {
     let patience = Patience::of(clock, GREETING_NS);
     let mut channel = Channel::new(socket);
     let client = nonce().map_err(|error| format!("no randomness: {error}"))?;
@@ -75,7 +75,7 @@ pub(crate) fn greet(socket: OwnedFd, secret: Option<&Secret>, clock: &Clock) -> 
 ///
 /// # Errors
 /// Why the client was turned away.
-pub(crate) fn welcome(socket: OwnedFd, secret: Option<&Secret>, clock: &Clock) -> Result<Channel, Reason> {
+pub(crate) fn welcome(socket: OwnedFd, secret: Option<&SharedSecret>, clock: &Clock) -> Result<Channel, Reason> {
     let patience = Patience::of(clock, GREETING_NS);
     let mut channel = Channel::new(socket);
     expect_mark(&mut channel, &patience).map_err(|error| match error {

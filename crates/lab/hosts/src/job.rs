@@ -37,8 +37,8 @@ use crate::spool;
 pub(crate) const MOST_JOB_BYTES: u64 = 4 * JOB_FILE.bytes;
 /// How often the client is told where the run stands.
 const PROGRESS_NS: u64 = 200_000_000;
-/// How long the process waits for anything, ns. The server, on the same machine, ends it long before
-/// if the client is gone.
+/// How long the process waits for anything, ns. The server, on the same machine, ends it long
+/// before if the client is gone.
 const PATIENCE_NS: u64 = 7 * 86_400 * 1_000_000_000;
 
 /// Runs one job for the server at the other end of `socket`. Returns whether the job could be run.

@@ -27,10 +27,10 @@ mod server;
 mod session;
 mod spool;
 
-pub use address::{AddressError, DEFAULT_PORT, HostAddress};
+pub use address::{DEFAULT_PORT, HostAddress, HostAddressError};
 pub use client::{HostJobs, Hosts, connect};
 pub use fuzz::fuzz_entry;
 pub use job::run_job;
 pub use parcel::{PackedJobs, pack};
-pub use seal::Secret;
-pub use server::{Server, ServerRequest};
+pub use seal::SharedSecret;
+pub use server::{JobServer, ServerRequest};

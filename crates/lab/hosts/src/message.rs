@@ -220,7 +220,7 @@ impl Frame {
     /// It is none of this type.
     pub(crate) fn message<M: DeserializeOwned>(&self) -> Result<M, ChannelError> {
         if self.kind != FrameKind::Message {
-            return Err(ChannelError::Malformed(format!("a frame of kind {:?} came out of turn", self.kind)));
+            return Err(ChannelError::Malformed("something else than a message came out of turn".to_owned()));
         }
         serde_json::from_slice(&self.payload)
             .map_err(|error| ChannelError::Malformed(format!("a message cannot be read: {error}")))

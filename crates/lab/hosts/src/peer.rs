@@ -18,7 +18,7 @@ use crate::gather::Gathered;
 use crate::greeting::{self, GREETING_NS};
 use crate::message::{ProgressThere, ToClient, ToServer};
 use crate::parcel::JobParcel;
-use crate::seal::Secret;
+use crate::seal::SharedSecret;
 use crate::session::{ALIVE_NS, SILENCE_NS};
 use crate::spool::Receiving;
 
@@ -63,7 +63,11 @@ impl Peer {
     ///
     /// # Errors
     /// A sentence that names the server.
-    pub(crate) fn connect(address: &HostAddress, secret: Option<&Secret>, clock: &Clock) -> Result<Peer, Failure> {
+    pub(crate) fn connect(
+        address: &HostAddress,
+        secret: Option<&SharedSecret>,
+        clock: &Clock,
+    ) -> Result<Peer, Failure> {
         let named = |why: String| Failure::failed(format!("client {address}: {why}"));
         let socket = open(address).map_err(|error| named(explained(&error)))?;
         let mut channel = greeting::greet(socket, secret, clock).map_err(named)?;

@@ -32,22 +32,22 @@ pub(crate) type Tag = [u8; TAG_BYTES];
 
 /// The secret.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+pub struct SharedSecret(Vec<u8>);
 
 /// Not shown.
-impl fmt::Debug for Secret {
+impl fmt::Debug for SharedSecret {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Secret")
     }
 }
 
-impl Secret {
+impl SharedSecret {
     /// Reads the secret from a file that only its owner may read. A line break at its end does not
     /// count.
     ///
     /// # Errors
     /// It cannot be read, others may read it, or it is too short.
-    pub fn read(path: &Path) -> Result<Secret, Failure> {
+    pub fn read(path: &Path) -> Result<SharedSecret, Failure> {
         let named = |what: String| Failure::mistake(format!("{}: {what}", path.display()));
         let file = iolab_bounded_read::open(path).map_err(|error| named(error.to_string()))?;
         let mode = file.metadata().map_err(|error| named(error.to_string()))?.mode();
@@ -56,20 +56,20 @@ impl Secret {
         }
         let bytes = iolab_bounded_read::read_open(&file, iolab_bounded_read::SECRETS)
             .map_err(|error| named(error.to_string()))?;
-        Secret::of(bytes.trim_ascii_end()).map_err(named)
+        SharedSecret::of(bytes.trim_ascii_end()).map_err(named)
     }
 
     /// The secret that these bytes are.
     ///
     /// # Errors
     /// There are too few.
-    pub fn of(bytes: &[u8]) -> Result<Secret, String> {
+    pub fn of(bytes: &[u8]) -> Result<SharedSecret, String> {
         if bytes.len() < SHORTEST_SECRET {
             return Err(format!(
                 "a secret has at least {SHORTEST_SECRET} bytes: make one with `head -c 32 /dev/urandom | base64`"
             ));
         }
-        Ok(Secret(bytes.to_vec()))
+        Ok(SharedSecret(bytes.to_vec()))
     }
 
     fn mac(&self, label: &str, nonces: &Nonces) -> Hmac<Sha256> {
@@ -187,18 +187,18 @@ mod tests {
 
     #[test]
     fn a_proof_is_of_one_secret_one_side_and_one_connection() {
-        let secret = Secret::of(&[7; 32]).unwrap();
+        let secret = SharedSecret::of(&[7; 32]).unwrap();
         let proof = secret.proof(Side::Client, &NONCES);
         assert!(secret.is_proof(Side::Client, &NONCES, &proof));
         assert!(!secret.is_proof(Side::Server, &NONCES, &proof));
-        assert!(!Secret::of(&[8; 32]).unwrap().is_proof(Side::Client, &NONCES, &proof));
+        assert!(!SharedSecret::of(&[8; 32]).unwrap().is_proof(Side::Client, &NONCES, &proof));
         let later = Nonces { server: [3; NONCE_BYTES], ..NONCES };
         assert!(!secret.is_proof(Side::Client, &later, &proof));
     }
 
     #[test]
     fn a_frame_that_is_changed_repeated_or_sent_back_is_noticed() {
-        let secret = Secret::of(&[7; 32]).unwrap();
+        let secret = SharedSecret::of(&[7; 32]).unwrap();
         let ends = || (secret.seals(Side::Client, &NONCES), secret.seals(Side::Server, &NONCES));
         let (mut client, mut server) = ends();
         let (first, second) = (client.tag(1, b"go"), client.tag(1, b"go"));
@@ -220,10 +220,10 @@ mod tests {
         let path = folder.path().join("secret");
         std::fs::write(&path, "0123456789abcdef\n").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(Secret::read(&path).unwrap_err().message.contains("chmod 600"));
+        assert!(SharedSecret::read(&path).unwrap_err().message.contains("chmod 600"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(Secret::read(&path).unwrap(), Secret::of(b"0123456789abcdef").unwrap());
+        assert_eq!(SharedSecret::read(&path).unwrap(), SharedSecret::of(b"0123456789abcdef").unwrap());
         std::fs::write(&path, "short\n").unwrap();
-        assert!(Secret::read(&path).unwrap_err().message.contains("at least 16 bytes"));
+        assert!(SharedSecret::read(&path).unwrap_err().message.contains("at least 16 bytes"));
     }
 }

@@ -23,7 +23,7 @@ use rustix::process::umask;
 use crate::address::{Fallback, HostAddress, Network};
 use crate::fence::Fence;
 use crate::message::JobRules;
-use crate::seal::Secret;
+use crate::seal::SharedSecret;
 use crate::session::{self, SessionRules};
 
 /// Most clients at a time; further ones are turned away.
@@ -38,7 +38,7 @@ pub struct ServerRequest {
     /// not.
     pub address: HostAddress,
     /// The secret.
-    pub secret: Option<Secret>,
+    pub secret: Option<SharedSecret>,
     /// Hosts that may connect, beside this machine: names, addresses, networks.
     pub hosts: Vec<String>,
     /// Files, devices and folders that jobs may touch; the working folder if there are none.
@@ -49,9 +49,9 @@ pub struct ServerRequest {
 
 /// A server that listens.
 #[derive(Debug)]
-pub struct Server {
+pub struct JobServer {
     listener: Listener,
-    secret: Option<Secret>,
+    secret: Option<SharedSecret>,
     networks: Vec<Network>,
     rules: JobRules,
 }
@@ -63,12 +63,12 @@ enum Listener {
     Unix(UnixListener, PathBuf),
 }
 
-impl Server {
+impl JobServer {
     /// Begins to listen.
     ///
     /// # Errors
     /// The address cannot be had, or it would be open to hosts that nobody named.
-    pub fn listen(request: &ServerRequest) -> Result<Server, Failure> {
+    pub fn listen(request: &ServerRequest) -> Result<JobServer, Failure> {
         Fence::new(&request.allowed)?;
         let mut networks = Vec::new();
         for host in &request.hosts {
@@ -79,7 +79,7 @@ impl Server {
             address => Listener::Tcp(listen_tcp(address, request.secret.is_some(), !networks.is_empty())?),
         };
         let rules = JobRules { allowed: request.allowed.clone(), max_jobs: request.max_jobs, address: None };
-        Ok(Server { listener, secret: request.secret.clone(), networks, rules })
+        Ok(JobServer { listener, secret: request.secret.clone(), networks, rules })
     }
 
     /// Where it listens, as a client names it; with the port that the kernel chose.
@@ -258,11 +258,11 @@ mod tests {
 
     #[test]
     fn other_machines_reach_it_only_with_a_secret_and_a_list() {
-        let secret = Some(Secret::of(&[7; 16]).unwrap());
+        let secret = Some(SharedSecret::of(&[7; 16]).unwrap());
         let hosts = vec!["10.0.0.0/8".to_owned()];
-        let open = |secret: &Option<Secret>, hosts: &[String]| {
+        let open = |secret: &Option<SharedSecret>, hosts: &[String]| {
             let request = ServerRequest { secret: secret.clone(), hosts: hosts.to_vec(), ..request("0.0.0.0,0") };
-            Server::listen(&request)
+            JobServer::listen(&request)
         };
         for (secret, hosts, missing) in [
             (&None, &[][..], "--secret=FILE and --allow-host=HOST"),
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn without_a_host_it_is_loopback() {
-        let server = Server::listen(&request(",0")).unwrap();
+        let server = JobServer::listen(&request(",0")).unwrap();
         assert!(server.address().starts_with("127.0.0.1,") && !server.address().ends_with(",0"));
     }
 
@@ -290,15 +290,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let named = request(&format!("sock:{}", path.display()));
-        let server = Server::listen(&named).unwrap();
+        let server = JobServer::listen(&named).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(Server::listen(&named).unwrap_err().message.contains("another server"));
+        assert!(JobServer::listen(&named).unwrap_err().message.contains("another server"));
         drop(server);
         // What a dead server left is replaced.
-        Server::listen(&named).unwrap();
+        JobServer::listen(&named).unwrap();
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "data").unwrap();
-        assert!(Server::listen(&named).unwrap_err().message.contains("no socket"));
+        assert!(JobServer::listen(&named).unwrap_err().message.contains("no socket"));
         assert_eq!(std::fs::read(&path).unwrap(), b"data");
     }
 }

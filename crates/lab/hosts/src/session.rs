@@ -16,7 +16,7 @@ use crate::channel::{Channel, ChannelError, Frame, FrameKind, wait};
 use crate::greeting;
 use crate::job::MOST_JOB_BYTES;
 use crate::message::{JobRules, ToClient, ToServer};
-use crate::seal::Secret;
+use crate::seal::SharedSecret;
 
 /// How often each end says that it is there, ns.
 pub(crate) const ALIVE_NS: u64 = 1_000_000_000;
@@ -31,7 +31,7 @@ const AHEAD_BYTES: usize = 8 << 20;
 
 /// What a session needs of its server.
 pub(crate) struct SessionRules<'a> {
-    pub(crate) secret: Option<&'a Secret>,
+    pub(crate) secret: Option<&'a SharedSecret>,
     pub(crate) job: &'a JobRules,
     /// The server's address as the client reached it; `None` on a UNIX socket.
     pub(crate) address: Option<String>,
@@ -82,7 +82,7 @@ impl Session {
                 channels.extend(self.job.as_ref().map(|job| &job.channel));
             }
             wait(&channels, LOOK_NS);
-            let step = self.from_client(rules).and_then(|()| self.from_job()).and_then(|()| self.keep_alive());
+            let step = self.hear_client(rules).and_then(|()| self.hear_job()).and_then(|()| self.keep_alive());
             if let Err(error) = step {
                 self.ended = Some(format!("the client has gone: {error}"));
             } else if (rules.is_ending)() {
@@ -97,7 +97,7 @@ impl Session {
         self.client.waiting_bytes() < AHEAD_BYTES
     }
 
-    fn from_client(&mut self, rules: &SessionRules<'_>) -> Result<(), ChannelError> {
+    fn hear_client(&mut self, rules: &SessionRules<'_>) -> Result<(), ChannelError> {
         self.client.fill()?;
         while let Some(frame) = self.client.next()? {
             self.heard_ns = self.clock.now_ns();
@@ -142,7 +142,7 @@ impl Session {
         Ok(())
     }
 
-    fn from_job(&mut self) -> Result<(), ChannelError> {
+    fn hear_job(&mut self) -> Result<(), ChannelError> {
         if self.takes_from_job()
             && let Some(job) = &mut self.job
         {

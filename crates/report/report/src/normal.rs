@@ -2,9 +2,10 @@
 //!
 //! The layout is fio's, line by line, so that readers and regular expressions find what they
 //! expect. Additions: `resp`, the latency from the intended start, for paced loads; the block
-//! layer, if it was observed; the hosts, for runs of several. Of runs on servers, the lines before the
-//! run begin with the server's name, and `All clients` follows the jobs, as in fio. [`normal_header`] is what fio prints
-//! before the run, [`normal_body`] what it prints after; [`normal`] is both.
+//! layer, if it was observed; the hosts, for runs of several. Of runs on servers, the lines before
+//! the run begin with the server's name, and `All clients` follows the jobs, as in fio.
+//! [`normal_header`] is what fio prints before the run, [`normal_body`] what it prints after;
+//! [`normal`] is both.
 
 mod block_layer;
 mod direction;

@@ -19,7 +19,8 @@ pub(crate) struct Trouble<'a> {
     files: &'a [FilePlan],
     /// A full device ends the job without an error (`fill_device`).
     full_is_the_end: bool,
-    /// An operation that moves nothing ends the job without an error ([`iolab_engine::Lane::ENDS`]).
+    /// An operation that moves nothing ends the job without an error
+    /// ([`iolab_engine::Lane::ENDS`]).
     nothing_is_the_end: bool,
     fatal: Option<Fatal>,
     /// The first block that did not verify, and how many did not: the job continues, and has

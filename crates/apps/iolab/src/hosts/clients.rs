@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iolab_hosts::{HostJobs, Secret};
+use iolab_hosts::{HostJobs, SharedSecret};
 use iolab_process::INTERRUPTS;
 use iolab_resolve::Mode;
 
@@ -16,7 +16,7 @@ use crate::run_options::Asked;
 /// Runs as a client.
 pub(super) fn run(asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
     refuse_words_of_one_host(asked)?;
-    let secret = asked.run.secret.as_deref().map(|path| Secret::read(Path::new(path))).transpose()?;
+    let secret = asked.run.secret.as_deref().map(|path| SharedSecret::read(Path::new(path))).transpose()?;
     let mut hosts = Vec::new();
     for Target { servers, files, remote_files } in targets(&asked.line)? {
         for address in servers {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use iolab_activity::Console;
-use iolab_hosts::{HostAddress, Secret, Server, ServerRequest};
+use iolab_hosts::{HostAddress, JobServer, ServerRequest, SharedSecret};
 
 use crate::exit::{ExitFailure, FAILED};
 use crate::output::print;
@@ -33,9 +33,9 @@ pub(super) fn serve(asked: &Asked, address: &str, words: &[String]) -> Result<u8
     }
     let address =
         HostAddress::parse(address).map_err(|error| ExitFailure::mistake(format!("iolab: --server: {error}")))?;
-    let secret = run.secret.as_deref().map(|path| Secret::read(Path::new(path))).transpose()?;
+    let secret = run.secret.as_deref().map(|path| SharedSecret::read(Path::new(path))).transpose()?;
     iolab_process::count_signals();
-    let server = Server::listen(&ServerRequest {
+    let server = JobServer::listen(&ServerRequest {
         address,
         secret,
         hosts: run.allow_host.clone(),

@@ -270,7 +270,7 @@ fn splice_takes_several_turns_through_its_pipe_and_leaves_nothing_in_it() {
     pool.slot_mut(0).iter_mut().enumerate().for_each(|(at, byte)| *byte = (at % 251) as u8);
     let whole =
         |kind, slot| Op { offset: 77, length: LARGE as u32, buffer_offset: 0, file: 0, slot, kind, priority: 0 };
-    // One that fails with its bytes in the pipe comes first: the limit of the file's size is the kernel's.
+    // One that fails with its bytes in the pipe comes first: the kernel limits the size of files.
     let beyond = Op { offset: i64::MAX as u64 - 10, ..whole(OpKind::Write, 0) };
     assert!(lane.perform(&beyond).unwrap() < 0);
     assert_eq!(lane.perform(&whole(OpKind::Write, 0)), Ok(LARGE as i32));

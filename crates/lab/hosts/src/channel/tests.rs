@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use proptest::prelude::*;
 
 use super::*;
-use crate::seal::{NONCE_BYTES, Nonces, Secret, Side};
+use crate::seal::{NONCE_BYTES, Nonces, SharedSecret, Side};
 
 const PATIENCE_NS: u64 = 60_000_000_000;
 
@@ -23,7 +23,7 @@ fn with_raw() -> (Channel, UnixStream) {
 
 fn sealed() -> (Channel, Channel) {
     let (mut client, mut server) = pair();
-    let secret = Secret::of(&[7; 32]).unwrap();
+    let secret = SharedSecret::of(&[7; 32]).unwrap();
     let nonces = Nonces { server: [1; NONCE_BYTES], client: [2; NONCE_BYTES] };
     client.seal(secret.seals(Side::Client, &nonces));
     server.seal(secret.seals(Side::Server, &nonces));

@@ -5,12 +5,15 @@ use std::os::unix::net::UnixStream;
 
 use super::*;
 
-fn secret(byte: u8) -> Secret {
-    Secret::of(&[byte; 32]).unwrap()
+fn secret(byte: u8) -> SharedSecret {
+    SharedSecret::of(&[byte; 32]).unwrap()
 }
 
 /// What client and server make of each other.
-fn both(client: Option<Secret>, server: Option<Secret>) -> (Result<Channel, Reason>, Result<Channel, Reason>) {
+fn both(
+    client: Option<SharedSecret>,
+    server: Option<SharedSecret>,
+) -> (Result<Channel, Reason>, Result<Channel, Reason>) {
     let (one, other) = UnixStream::pair().unwrap();
     let serving = std::thread::spawn(move || welcome(other.into(), server.as_ref(), &Clock::monotonic()));
     let greeted = greet(one.into(), client.as_ref(), &Clock::monotonic());
