@@ -16,6 +16,9 @@ use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecor
 use iolab_trace::{End, Operation, Reader, Writer};
 use iolab_trace_import::{ImportError, Imported, blktrace, iolog, strace};
 
+/// Frames of client and server.
+#[path = "hosts.rs"]
+mod hosts;
 /// The enemy of a device that the driver's own tests use too.
 #[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
 mod nvme_enemy;
@@ -76,6 +79,7 @@ pub const TARGETS: &[Target] = &[
         words: &["\u{1}", "\u{2}", "\u{4}", "\u{0}\u{2}\u{8}\u{9}", "\u{7f}", "{\"number\":0}"],
         run: partial_recording,
     },
+    hosts::TARGET,
     Target {
         name: "log_entry",
         seeds: &[

@@ -8,9 +8,9 @@ use iolab_guard::{Guard, GuardRules};
 use iolab_observe::System;
 use iolab_recording::partial::Partial;
 use iolab_recording::{HostFacts, IntervalLatencies, Recording, Redaction};
-use iolab_runner::{Event, RunObserver, RunRequest, State, Wish};
+use iolab_runner::{Event, RunObserver, RunRequest, Start, State, Wish};
 use iolab_testkit::simulated::{Fate, make_device};
-use iolab_testkit::whole_run::{ENGINES, plan};
+use iolab_testkit::whole_run::{ENGINES, plan, try_run};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
@@ -104,4 +104,51 @@ fn who_does_not_ask_is_not_told_of_intervals() {
     let mut follower = Follower::default();
     let (recording, _) = followed("unfollowed", &mut follower);
     assert!(follower.intervals.is_empty() && !recording.workers[0].interval_latencies.is_empty());
+}
+
+/// Lets workers begin when it has been asked some times, at a moment that it names then.
+struct Starter {
+    clock: Clock,
+    asked: u32,
+    at_unix_ns: u64,
+    begun_unix_ns: Vec<u64>,
+    began_unasked: bool,
+}
+
+impl RunObserver for Starter {
+    fn take(&mut self, event: &Event<'_>) -> Wish {
+        match event {
+            Event::Begun { unix_ns } => self.begun_unix_ns.push(*unix_ns),
+            Event::Progress(progress) if self.begun_unix_ns.is_empty() => {
+                self.began_unasked |= progress.workers.iter().any(|worker| worker.state > State::Ready);
+            }
+            _ => {}
+        }
+        Wish::Nothing
+    }
+
+    fn start(&mut self) -> Start {
+        self.asked += 1;
+        if self.asked < 4 {
+            return Start::Later;
+        }
+        self.at_unix_ns = self.clock.unix_ns() + 700 * MS;
+        Start::At(self.at_unix_ns)
+    }
+}
+
+#[test]
+fn ready_workers_wait_until_they_may_begin_and_later_stages_do_not_ask() {
+    let clock = Clock::simulated(S);
+    make_device("held back", &clock, |_, _| Fate::Served(MS));
+    let plan = plan(
+        "[a]\nfilename=held back\nrw=randread\nsize=1m\nnumjobs=2\n[b]\nstonewall\nfilename=held back\nrw=randread\nsize=1m\n",
+    );
+    let mut starter =
+        Starter { clock: clock.clone(), asked: 0, at_unix_ns: 0, begun_unix_ns: Vec::new(), began_unasked: false };
+    let recording = try_run(&plan, &clock, &AtomicU32::new(0), &mut starter).unwrap().recording;
+    assert_eq!(starter.asked, 4);
+    assert!(!starter.began_unasked);
+    assert_eq!(starter.begun_unix_ns, [starter.at_unix_ns], "not before its moment");
+    assert!(recording.workers.iter().all(|worker| worker.directions[0].ios == 256));
 }

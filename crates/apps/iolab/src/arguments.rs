@@ -103,6 +103,9 @@ pub(crate) enum Action {
         /// Command
         words: Vec<String>,
     },
+    /// Run one job of a client, for the server that started this process
+    #[command(hide = true)]
+    InternalHostJob,
     /// Write the generated reference pages into a folder
     #[command(hide = true)]
     InternalDocs {

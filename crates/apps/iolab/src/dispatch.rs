@@ -6,7 +6,7 @@ use clap::Parser;
 
 use crate::arguments::{Action, Iolab};
 use crate::exit::MISTAKE;
-use crate::{exit, subcommands};
+use crate::{exit, hosts, subcommands};
 
 /// Runs the subcommand that the arguments name.
 pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
@@ -49,6 +49,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Completions { shell } => subcommands::completions::main(shell),
         Action::Man(arguments) => subcommands::man::main(&arguments),
         Action::Help { words } => return help(arguments, &words),
+        Action::InternalHostJob => hosts::internal_job(),
         Action::InternalDocs { folder } => subcommands::internal_docs::main(&folder),
     })
 }

@@ -4,14 +4,14 @@
 use std::process::ExitCode;
 
 use iolab_jobfile::{Diagnostic, DiagnosticSeverity};
-use iolab_recording::Recording;
 use iolab_resolve::Mode;
 
-use crate::exit::{self, ExitFailure, INTERRUPTED, REFUSED};
+use crate::exit::{self, ExitFailure, REFUSED};
+use crate::outcomes::{exit_code, show_outcomes};
 use crate::pipeline::Planned;
 use crate::run_options::RunOptions;
 use crate::subcommands::run;
-use crate::{console, engine_registry, output, pipeline, run_options};
+use crate::{console, engine_registry, hosts, output, pipeline, run_options};
 
 /// Runs the program as `fio`. Exit code: 0 for success, 1 for a job that cannot be run as asked,
 /// otherwise the number of failed jobs; 128 after SIGINT or SIGTERM.
@@ -50,6 +50,9 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
         return Ok(code);
     }
     asked.refuse_words_of_studies()?;
+    if let Some(code) = hosts::run(&asked, words, Mode::Fio)? {
+        return Ok(code);
+    }
     if asked.line.files.is_empty() && !asked.line.defines_jobs() {
         return without_jobs(&asked.run);
     }
@@ -63,8 +66,8 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
         return Ok(code);
     }
     let recording = run::execute(&planned, &asked.run, Mode::Fio)?;
-    run::show_outcomes(&recording, "fio");
-    Ok(exit_code(&recording))
+    show_outcomes(&recording, "fio");
+    Ok(exit_code(&recording, Mode::Fio))
 }
 
 /// Handles a command line and job files that define no job.
@@ -94,11 +97,4 @@ fn engine_names() -> String {
 /// iolab's own mode, because scripts for fio treat any output on standard error as a failure.
 fn said(warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     warnings.into_iter().filter(|warning| warning.severity == DiagnosticSeverity::Warning).collect()
-}
-
-fn exit_code(recording: &Recording) -> u8 {
-    if recording.interrupted {
-        return INTERRUPTED;
-    }
-    recording.workers.iter().filter(|worker| worker.has_failed()).count().min(255) as u8
 }

@@ -16,11 +16,14 @@ mod engine_registry;
 mod eta;
 mod exit;
 mod fio_mode;
+mod hosts;
 mod inflate;
+mod outcomes;
 mod output;
 mod outputs;
 mod painted;
 mod pipeline;
+mod reported;
 mod run_options;
 mod self_tests;
 mod snapshot_file;
@@ -36,6 +39,10 @@ use rustix::process::{Resource, getrlimit};
 /// `iolab …`.
 pub fn iolab_main(arguments: &[String]) -> ExitCode {
     match make_room() {
+        // As in fio's command line: `iolab --server`, `iolab --client=HOST job.fio`.
+        Ok(()) if arguments.get(1).is_some_and(|word| hosts::begins_with_hosts(word)) => {
+            exit::code(subcommands::run::main(&arguments[1..]))
+        }
         Ok(()) => dispatch::dispatch(arguments),
         Err(failure) => exit::code(Err(failure)),
     }

@@ -54,6 +54,7 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
         aux_path: run.aux_path.as_deref(),
         allowed: &allowed,
         keep_secrets: run.keep_secrets,
+        client: None,
         imagines_files: false,
     })
 }

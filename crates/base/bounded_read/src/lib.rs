@@ -12,7 +12,7 @@ mod limits;
 mod read;
 
 pub use limits::{
-    ARRIVALS, DEVICE_ENTRY, FIO_REPORT, JOB_FILE, LIMITS, LOG, Limit, RECORDING, SECRETS, SPDK_CONFIGURATION,
-    STUDY_FILE, STUDY_FOLDER, TESTER_FILE,
+    ARRIVALS, DEVICE_ENTRY, FIO_REPORT, HOST_LIST, JOB_FILE, LIMITS, LOG, Limit, RECORDING, SECRETS,
+    SPDK_CONFIGURATION, STUDY_FILE, STUDY_FOLDER, TESTER_FILE,
 };
 pub use read::{ReadError, open, read, read_open, read_standard_input, read_text};

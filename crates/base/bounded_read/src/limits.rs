@@ -34,13 +34,15 @@ pub const ARRIVALS: Limit = Limit::mib("a file of arrivals", 512);
 pub const DEVICE_ENTRY: Limit = Limit::mib("an entry of the device catalogue", 1);
 /// A JSON configuration of SPDK.
 pub const SPDK_CONFIGURATION: Limit = Limit::mib("a configuration of SPDK", 4);
-/// Secrets of NVMe hosts and subsystems.
+/// Addresses of servers, for a client.
+pub const HOST_LIST: Limit = Limit::mib("a list of hosts", 1);
+/// Secrets of NVMe hosts and subsystems, and of servers.
 pub const SECRETS: Limit = Limit::mib("a file of secrets", 1);
 /// What a trial wrote to its standard error.
 pub const LOG: Limit = Limit::mib("a log of a trial", 16);
 
-/// All limits.
-pub const LIMITS: [Limit; 11] = [
+/// All of them.
+pub const LIMITS: [Limit; 12] = [
     JOB_FILE,
     RECORDING,
     FIO_REPORT,
@@ -50,6 +52,7 @@ pub const LIMITS: [Limit; 11] = [
     ARRIVALS,
     DEVICE_ENTRY,
     SPDK_CONFIGURATION,
+    HOST_LIST,
     SECRETS,
     LOG,
 ];

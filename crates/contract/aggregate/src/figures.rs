@@ -4,7 +4,7 @@ use iolab_recording::{DeviceUse, Recording};
 
 use crate::devices::{DeviceFigures, device_figures};
 use crate::jobs::{JobFigures, job_figures};
-use crate::members::reported;
+use crate::members::{members, reported};
 use crate::run_status::{RunStatus, run_status};
 
 /// Everything a report shows.
@@ -12,6 +12,8 @@ use crate::run_status::{RunStatus, run_status};
 pub struct Figures<'a> {
     /// One per worker, or per group of workers reported as one, in plan order.
     pub jobs: Vec<JobFigures<'a>>,
+    /// All workers together, of a run on several servers of a client.
+    pub all_clients: Option<JobFigures<'a>>,
     /// One per reporting group.
     pub groups: Vec<RunStatus<'a>>,
     /// Block devices; empty when no worker asked for them.
@@ -22,6 +24,11 @@ pub struct Figures<'a> {
 pub fn figures(recording: &Recording) -> Figures<'_> {
     let mut jobs: Vec<JobFigures<'_>> =
         reported(recording).into_iter().map(|members| job_figures(&members, recording)).collect();
+    let all = if recording.is_of_servers() && recording.has_several_hosts() { members(recording) } else { Vec::new() };
+    let mut all_clients = (!all.is_empty()).then(|| job_figures(&all, recording));
+    for direction in all_clients.iter_mut().flat_map(|all| all.directions.iter_mut().chain(all.mixed.as_mut())) {
+        direction.set_share(direction.bytes_per_second());
+    }
     let groups = run_status(&jobs);
     for job in &mut jobs {
         let group = groups.iter().find(|group| group.number == job.plan.group);
@@ -32,5 +39,5 @@ pub fn figures(recording: &Recording) -> Figures<'_> {
     }
     let wanted = recording.plan.workers.iter().any(|worker| worker.measurement.disk_util);
     let devices: &[DeviceUse] = if wanted { &recording.devices } else { &[] };
-    Figures { jobs, groups, devices: device_figures(devices, &recording.hosts) }
+    Figures { jobs, all_clients, groups, devices: device_figures(devices, &recording.hosts) }
 }

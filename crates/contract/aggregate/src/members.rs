@@ -18,13 +18,15 @@ fn plan_of<'a>(recording: &'a Recording, worker: &WorkerRecording) -> Option<&'a
 }
 
 /// The workers that count, split into what is reported as one: every worker for itself, or all of a
-/// group that asked for that.
+/// group that asked for that, on each server of a client by itself.
 pub(crate) fn reported(recording: &Recording) -> Vec<Vec<Member<'_>>> {
     let mut entries: Vec<Vec<Member<'_>>> = Vec::new();
+    let by_host = recording.is_of_servers();
     for (plan, worker) in members(recording) {
         let same = entries.iter_mut().find(|entry| {
             let first = entry[0].0;
-            plan.group_reporting && first.group_reporting && first.group == plan.group
+            let together = !by_host || first.host == plan.host;
+            plan.group_reporting && first.group_reporting && first.group == plan.group && together
         });
         match same {
             Some(entry) => entry.push((plan, worker)),

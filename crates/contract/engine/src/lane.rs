@@ -134,6 +134,10 @@ pub trait Lane {
     /// Whether `perform` works.
     const PERFORMS: bool = false;
 
+    /// Whether an operation that moves nothing is the end of all that there is, so that the job
+    /// ends without an error, such as a stream whose other end has closed.
+    const ENDS: bool = false;
+
     /// Takes one operation. It need not be visible to the device before `flush`.
     fn submit(&mut self, op: &Op) -> Submission;
 

@@ -18,6 +18,8 @@ pub enum Reach {
     Private,
     /// Names and sizes of files; no data moves.
     Names,
+    /// Another program or host, over sockets.
+    Network,
     /// The processor only.
     Processor,
     /// Nothing: an operation is complete as soon as it is submitted.

@@ -27,7 +27,7 @@ pub use files::{FadviseHint, Fallocate, FileLock, FileOrigin, FilePlan, FileSync
 pub use iolab_options::{
     Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, RateProcess, Reach, ZoneShare,
 };
-pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
+pub use logs::{ClientLogPlan, HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{FlowPlan, FollowPlan, LatencyTargetPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
 pub use priorities::{IoPriority, PriorityPlan, PriorityShare};
 pub use replay::{ReplayFile, ReplayPlan, ReplayRules, ReplayShare, ReplaySurvey, TraceIdentity};

@@ -36,6 +36,18 @@ pub struct LogPlan {
     pub compressed: bool,
     /// One file per worker (`.N.log`), or one per job.
     pub per_job: bool,
+    /// Where the worker ran, if it ran on a server for a client, which writes the logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientLogPlan>,
+}
+
+/// What the names of logs tell of a worker on a server: `PREFIX_bw.N.log.HOST`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientLogPlan {
+    /// The client's name for the server.
+    pub host: String,
+    /// Its number among the workers there.
+    pub worker: u32,
 }
 
 /// `write_hist_log`.

@@ -5,7 +5,8 @@
 //! hosts[n]  clock_offset_ns was added to its times;  clock_error_ns: by so much they may still be wrong
 //! ```
 //!
-//! A recording of one host has no list. Workers name their host in the plan, devices themselves.
+//! A recording of one host has no list, unless the host was reached through a server. Workers name
+//! their host in the plan, devices themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,4 +25,16 @@ pub struct Host {
     /// The possible error of the correction, ns.
     #[serde(default)]
     pub clock_error_ns: u64,
+    /// The port of its server, if its jobs were those of a client; 0 for a UNIX socket. Reports
+    /// then show each host by itself and all together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// How long after the first host its first operations began, ns, as exactly as the clocks are
+    /// known. Its times count from then.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub began_late_ns: u64,
+}
+
+fn is_none(late_ns: &u64) -> bool {
+    *late_ns == 0
 }

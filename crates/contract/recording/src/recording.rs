@@ -76,6 +76,11 @@ impl Recording {
         self.hosts.len() > 1
     }
 
+    /// Whether its jobs were those of a client, and ran on servers.
+    pub fn is_of_servers(&self) -> bool {
+        self.hosts.iter().any(|host| host.port.is_some())
+    }
+
     /// The name of a host; `None` for a run of one host, which is not named.
     pub fn host_name(&self, host: u32) -> Option<&str> {
         self.hosts.get(host as usize).map(|host| host.name.as_str())

@@ -3,7 +3,7 @@
 //!
 //! | module | engines |
 //! | --- | --- |
-//! | [`read_write`] | `sync`, `psync`, `vsync`, `pvsync`, `pvsync2` |
+//! | [`read_write`] | `sync`, `psync`, `vsync`, `pvsync`, `pvsync2`, `splice` |
 //! | [`mmap`] | `mmap` |
 //! | [`posixaio`] | `posixaio` |
 //! | [`fileops`] | `filecreate`, `filestat`, `filedelete`, `dircreate`, `dirstat`, `dirdelete`, `falloc`, `ftruncate` |

@@ -28,6 +28,8 @@ pub struct CommandLine {
     pub program: Vec<ProgramSetting>,
     /// Job files, in order; `-` is standard input.
     pub files: Vec<String>,
+    /// For each job file, how many of the options of the program stand before it.
+    pub options_before_files: Vec<usize>,
     /// `("command line", its text)`: the source that spans within it refer to.
     pub source: (String, String),
     /// Job options, in sections.
@@ -43,6 +45,21 @@ impl CommandLine {
     /// The first job that the command line defines.
     pub fn first_job(&self) -> Option<&str> {
         self.document.sections.iter().find(|section| section.scope == Scope::Job).map(|section| section.name.as_str())
+    }
+
+    /// The job options of the command line as words of a command line.
+    pub fn job_words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for section in &self.document.sections {
+            // The name of a global section is not among its options.
+            let begins_global = section.scope == Scope::Global && !words.is_empty();
+            words.extend(begins_global.then(|| format!("--name={}", section.name)));
+            words.extend(section.assignments.iter().map(|Assignment { name, value, .. }| match value {
+                Some(value) => format!("--{name}={value}"),
+                None => format!("--{name}"),
+            }));
+        }
+        words
     }
 
     /// The job options of the command line as the text of a job file; empty when there are none.
@@ -83,9 +100,9 @@ pub fn parse(
     while let Some(token) = arguments.token(at) {
         at += 1;
         match token {
-            Token::File(name) => builder.line.files.push(name),
+            Token::File(name) => builder.file(name),
             Token::EndOfOptions => {
-                builder.line.files.extend(arguments.rest(at));
+                arguments.rest(at).for_each(|name| builder.file(name));
                 break;
             }
             Token::Option(mut written) => {
@@ -113,6 +130,11 @@ struct Builder {
 impl Builder {
     fn refuse(&mut self, span: (usize, usize), reason: String, suggestion: Option<String>) {
         self.errors.push(Diagnostic { severity: DiagnosticSeverity::Error, source: 0, span, reason, suggestion });
+    }
+
+    fn file(&mut self, name: String) {
+        self.line.files.push(name);
+        self.line.options_before_files.push(self.line.program.len());
     }
 
     fn option(&mut self, meaning: Meaning, written: Written) {

@@ -133,7 +133,8 @@ fn write_hint(job: &Job<'_>) -> WriteHint {
 
 /// The worker's files, with their current state.
 pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec<Target> {
-    job.setting("unique_filename");
+    let client = job.request.overrides.client.as_deref().unwrap_or_default();
+    let unique = if job.on("unique_filename") { client } else { "" };
     let directories = directories(job);
     let nrfiles = job.given("nrfiles", readings::count);
     let mut files = nrfiles.unwrap_or(1);
@@ -155,7 +156,8 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
         return opened_directory(job, &below);
     }
     if let Some(list) = job.text("filename") {
-        let mut names = named(job, &list, directories.first().map(String::as_str), layout);
+        let directory = directories.first().map(String::as_str);
+        let mut names = named(job, &list, &|name| below(directory, unique, name), layout);
         if let Some(count) = nrfiles.filter(|count| *count > 0) {
             if count as usize > names.len() {
                 job.warn(
@@ -174,14 +176,14 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     }
     let directory = directories.get(job.clone as usize % directories.len().max(1)).map(String::as_str);
     let names = (0..files.clamp(1, MOST_FILES) as usize)
-        .map(|file| generate(&format, &Keywords { job: job_name, clone: job.clone, file }));
+        .map(|file| generate(&format, &Keywords { job: job_name, clone: job.clone, file, client }));
     // A pattern given by the job can name devices: one of each number.
     if job.engine.capabilities.files.is_devices() && job.has("filename_format") {
         return names.map(|name| own_device(job, name, FileOrigin::Named)).collect();
     }
     let targets = names.map(|name| {
         let origin = FileOrigin::Generated { folder: folder_of(directory, &name) };
-        target(job, below(directory, &name), origin, layout)
+        target(job, below(directory, unique, &name), origin, layout)
     });
     targets.collect()
 }
@@ -230,7 +232,7 @@ fn in_this_form(list: &str) -> Option<String> {
     words.iter().any(|word| word.to_ascii_lowercase().starts_with("trtype=")).then(|| words.join(" "))
 }
 
-fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan) -> Vec<Target> {
+fn named(job: &Job<'_>, list: &str, place: &dyn Fn(&str) -> String, layout: &LayoutPlan) -> Vec<Target> {
     if job.engine.capabilities.files.is_devices()
         && let Some(right) = in_this_form(list)
     {
@@ -250,8 +252,9 @@ fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan
         job.error("filename", "standard input and output cannot be used as a file", "name a file or device");
     }
     // The names of an engine's own devices are not paths.
-    let directory = directory.filter(|_| !job.engine.capabilities.files.is_devices());
-    names.into_iter().map(|name| target(job, below(directory, &name), FileOrigin::Named, layout)).collect()
+    let are_paths = !job.engine.capabilities.files.is_devices();
+    let path = |name: String| if are_paths { place(&name) } else { name };
+    names.into_iter().map(|name| target(job, path(name), FileOrigin::Named, layout)).collect()
 }
 
 fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {

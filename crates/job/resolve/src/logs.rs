@@ -28,6 +28,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
         epoch_clock: job.count("log_alternate_epoch_clock_id"),
         compressed: job.on("log_store_compressed"),
         per_job: job.on("per_job_logs"),
+        client: None,
     }
 }
 

@@ -23,10 +23,11 @@ pub(crate) struct Keywords<'a> {
     pub(crate) job: &'a str,
     pub(crate) clone: u32,
     pub(crate) file: usize,
+    /// Empty in a run without a client.
+    pub(crate) client: &'a str,
 }
 
 /// Fills in a format. As in fio, a `/` in the job's name is kept, so the file is in that directory.
-/// `$clientuid` is empty, as in a run without a client.
 pub(crate) fn generate(format: &str, keywords: &Keywords<'_>) -> String {
     let mut name = String::new();
     let mut rest = format;
@@ -37,7 +38,7 @@ pub(crate) fn generate(format: &str, keywords: &Keywords<'_>) -> String {
             ("$jobname", keywords.job.to_owned()),
             ("$jobnum", keywords.clone.to_string()),
             ("$filenum", keywords.file.to_string()),
-            ("$clientuid", String::new()),
+            ("$clientuid", keywords.client.to_owned()),
         ]
         .into_iter()
         .find(|(keyword, _)| rest.starts_with(keyword))
@@ -48,10 +49,14 @@ pub(crate) fn generate(format: &str, keywords: &Keywords<'_>) -> String {
     name + rest
 }
 
-/// Puts a name below a directory; even an absolute name, as in fio.
-pub(crate) fn below(directory: Option<&str>, name: &str) -> String {
+/// Puts a name below a directory; even an absolute name, as in fio. `unique`, unless it is empty,
+/// and a dot come before the name there.
+pub(crate) fn below(directory: Option<&str>, unique: &str, name: &str) -> String {
     match directory {
-        Some(directory) => format!("{}/{}", directory.trim_end_matches('/'), name.trim_start_matches('/')),
+        Some(directory) => {
+            let dot = if unique.is_empty() { "" } else { "." };
+            format!("{}/{unique}{dot}{}", directory.trim_end_matches('/'), name.trim_start_matches('/'))
+        }
         None => name.to_owned(),
     }
 }
@@ -76,12 +81,12 @@ mod tests {
 
     #[test]
     fn formats_are_filled() {
-        let keywords = Keywords { job: "my/job", clone: 3, file: 7 };
+        let keywords = Keywords { job: "my/job", clone: 3, file: 7, client: "10.0.0.7" };
         let cases = [
             ("$jobname.$jobnum.$filenum", "my/job.3.7"),
             ("testfiles.$filenum", "testfiles.7"),
             ("a/b/$jobnum-$jobname", "a/b/3-my/job"),
-            ("cost$5.$clientuid$filenum", "cost$5.7"),
+            ("cost$5.$clientuid-$filenum", "cost$5.10.0.0.7-7"),
         ];
         for (format, expected) in cases {
             assert_eq!(generate(format, &keywords), expected, "{format}");
@@ -90,8 +95,9 @@ mod tests {
 
     #[test]
     fn directories_come_first() {
-        assert_eq!(below(Some("/mnt/"), "x"), "/mnt/x");
-        assert_eq!(below(Some("/mnt"), "/abs"), "/mnt/abs");
-        assert_eq!(below(None, "/abs"), "/abs");
+        assert_eq!(below(Some("/mnt/"), "", "x"), "/mnt/x");
+        assert_eq!(below(Some("/mnt"), "", "/abs"), "/mnt/abs");
+        assert_eq!(below(None, "10.0.0.7", "/abs"), "/abs");
+        assert_eq!(below(Some("/mnt"), "10.0.0.7", "/abs"), "/mnt/10.0.0.7.abs");
     }
 }

@@ -205,14 +205,14 @@ fn place_of(job: &Job<'_>, maps: &[(String, String)], file: &ReplayFile) -> (Str
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
     };
     if let Some((rest, to)) = maps.iter().find_map(|(from, to)| Some((fits(from)?, to))) {
-        let path = if rest.is_empty() { to.clone() } else { below(Some(to), rest) };
+        let path = if rest.is_empty() { to.clone() } else { below(Some(to), "", rest) };
         return (path, FileOrigin::Named);
     }
     match split(&job.text("directory").unwrap_or_default()).first() {
         Some(folder) => {
             // Components `..` would lead out of the folder.
             let parts: Vec<&str> = file.path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
-            (below(Some(folder), &parts.join("/")), FileOrigin::Generated { folder: PathBuf::from(folder) })
+            (below(Some(folder), "", &parts.join("/")), FileOrigin::Generated { folder: PathBuf::from(folder) })
         }
         None => (file.path.clone(), FileOrigin::Named),
     }

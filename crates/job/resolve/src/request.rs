@@ -35,6 +35,9 @@ pub struct Overrides {
     pub max_jobs: Option<u32>,
     /// `--aux-path`: directory for log files with relative names.
     pub aux_path: Option<String>,
+    /// What tells the files of this run from those that others make of the same job, on a server of
+    /// a client: `$clientuid`, and put in front of names by `unique_filename`.
+    pub client: Option<String>,
     /// Seed of jobs with `randrepeat=0`: fresh entropy from the caller.
     pub entropy: u64,
 }

@@ -123,7 +123,7 @@ fn can_be_verified(job: &Job<'_>, kind: VerifyKind, workload: &WorkloadPlan) -> 
         );
         return false;
     }
-    if can.reach == Reach::Nothing && kind != VerifyKind::Null {
+    if matches!(can.reach, Reach::Nothing | Reach::Network) && kind != VerifyKind::Null {
         let reason = format!("engine {} keeps no data, so nothing is verified", job.engine.name);
         job.refuse_unless_fio("verify", reason, "use verify=null, or an engine that keeps what is written");
         return false;

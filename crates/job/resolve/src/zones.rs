@@ -109,7 +109,7 @@ fn device(job: &Job<'_>, targets: &[Target]) -> Option<Option<DeviceZones>> {
     let mut found: Option<Option<DeviceZones>> = None;
     for target in targets {
         let zones = match job.engine.capabilities.files {
-            FileUse::Devices => zones_of_engine(job, target)?,
+            FileUse::Devices | FileUse::DeviceNamedBy(_) => zones_of_engine(job, target)?,
             FileUse::Descriptors if matches!(target.kind, PathKind::BlockDevice(_)) => {
                 job.request.machine.zones(Path::new(&target.path))
             }

@@ -54,6 +54,7 @@ const JOBS: &[&str] = &[
     "size=1m rw=read cgroup=a",
     "size=1m rw=read ioengine=psync iodepth=4",
     "size=1m rw=read write_lat_log=l log_alternate_epoch=1",
+    "size=1m rw=read directory=/data",
 ];
 
 fn sections(options: &str) -> String {
@@ -70,6 +71,7 @@ fn outcome_with(options: &str, line: &str, mode: Mode) -> Option<Plan> {
     let jobs = jobs(&(sections(options) + line));
     let mut request = request(&jobs);
     request.mode = mode;
+    request.overrides.client = Some("10.0.0.7".to_owned());
     let mut plan = resolve(&request).ok()?.plan;
     (plan.sources, plan.warnings) = (Vec::new(), Vec::new());
     plan.workers.iter_mut().for_each(|worker| worker.job_options.clear());

@@ -16,5 +16,5 @@ mod surroundings;
 pub use device_state::{
     changes_device_settings, check_device_settings, left_over_settings, restore_device_settings, settings_machine,
 };
-pub use pipeline::{JudgedPlan, Pipeline, PlanRequest, Planned, read_job_file};
+pub use pipeline::{JudgedPlan, Pipeline, PlanRequest, Planned, read_job_file, redaction};
 pub use surroundings::ThisMachine;

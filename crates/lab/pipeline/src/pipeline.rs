@@ -9,10 +9,10 @@ use iolab_bounded_read::{JOB_FILE, ReadError};
 use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_jobfile::command_line::{self, CommandLine};
-use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet};
+use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet, Surroundings};
 use iolab_plan::Plan;
 use iolab_recording::{Recording, Redaction};
-use iolab_resolve::{Mode, Overrides};
+use iolab_resolve::{MachineFacts, Mode, Overrides};
 use iolab_runner::{Engines, RunError, RunObserver, RunRequest, Spools};
 
 use crate::surroundings::{ImaginedFiles, ThisMachine};
@@ -48,6 +48,8 @@ pub struct PlanRequest<'a> {
     pub allowed: &'a [PathBuf],
     /// Keep the values of environment variables in what is saved.
     pub keep_secrets: bool,
+    /// What tells the files of this run from those of other servers of a client.
+    pub client: Option<&'a str>,
     /// Assume that every file and device exists and is large enough, without checking.
     pub imagines_files: bool,
 }
@@ -64,6 +66,7 @@ impl<'a> PlanRequest<'a> {
             aux_path: None,
             allowed: &[],
             keep_secrets: false,
+            client: None,
             imagines_files: false,
         }
     }
@@ -97,9 +100,9 @@ impl Pipeline<'_> {
     /// # Errors
     /// Everything that is wrong with the jobs, as a report.
     pub fn plan(&self, request: &PlanRequest<'_>) -> Result<Planned, Failure> {
-        let here = ThisMachine::new(self.engines);
-        let jobs = self.parse(request, &here)?;
-        self.resolve(request, &here, jobs)
+        let here = self.here();
+        let jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
+        self.resolve_here(request, &here, jobs)
     }
 
     /// As [`Pipeline::plan`]; `None` if nothing defines a job.
@@ -107,30 +110,48 @@ impl Pipeline<'_> {
     /// # Errors
     /// As [`Pipeline::plan`].
     pub fn plan_if_any(&self, request: &PlanRequest<'_>) -> Result<Option<Planned>, Failure> {
-        let here = ThisMachine::new(self.engines);
-        let jobs = self.parse(request, &here)?;
+        let here = self.here();
+        let jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
         if jobs.jobs.is_empty() && request.sections.is_empty() {
             return Ok(None);
         }
-        self.resolve(request, &here, jobs).map(Some)
+        self.resolve_here(request, &here, jobs).map(Some)
     }
 
-    fn resolve(&self, request: &PlanRequest<'_>, here: &ThisMachine, jobs: JobSet) -> Result<Planned, Failure> {
+    /// This machine's answers to the job language and to resolving.
+    pub fn here(&self) -> ThisMachine {
+        ThisMachine::new(self.engines)
+    }
+
+    fn resolve_here(&self, request: &PlanRequest<'_>, here: &ThisMachine, jobs: JobSet) -> Result<Planned, Failure> {
+        let imagined = ImaginedFiles(here);
+        self.resolve(request, if request.imagines_files { &imagined } else { here }, jobs)
+    }
+
+    /// Parsed jobs to plan, with what `machine` knows of files and devices.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the jobs, as a report.
+    pub fn resolve(
+        &self,
+        request: &PlanRequest<'_>,
+        machine: &dyn MachineFacts,
+        jobs: JobSet,
+    ) -> Result<Planned, Failure> {
         self.engines.entries().iter().for_each(|engine| (engine.allow_overwriting)(request.allowed));
         let descriptions = self.engines.descriptions();
-        let imagined = ImaginedFiles(here);
         let resolving = iolab_resolve::ResolveRequest {
             jobs: &jobs,
             options: iolab_jobfile::OPTIONS,
             engines: &descriptions,
-            machine: if request.imagines_files { &imagined } else { here },
+            machine,
             mode: request.mode,
             overrides: overrides(request),
         };
         match iolab_resolve::resolve(&resolving) {
             Ok(resolved) => {
                 let warnings = jobs.warnings.iter().cloned().chain(resolved.warnings).collect();
-                let redaction = if request.keep_secrets { Redaction::default() } else { redaction(&jobs) };
+                let redaction = if request.keep_secrets { Redaction::default() } else { redaction([&jobs]) };
                 Ok(Planned { plan: resolved.plan, jobs, warnings, redaction })
             }
             Err(findings) => {
@@ -154,22 +175,36 @@ impl Pipeline<'_> {
         self.plan(&PlanRequest::of(&line))
     }
 
-    /// Job files and command line to job set.
-    fn parse(&self, request: &PlanRequest<'_>, here: &ThisMachine) -> Result<JobSet, Failure> {
-        let mut inputs = Vec::new();
-        for name in &request.line.files {
+    /// The job files of these names.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    pub fn read_inputs(&self, names: &[String]) -> Result<Vec<Input>, Failure> {
+        let read = |name: &String| {
             let bytes = read_job_file(name).map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
-            inputs.push(Input { name: name.clone(), bytes });
-        }
-        let request = iolab_jobfile::ParseRequest {
-            command_line: Some(request.line),
-            files: &inputs,
-            sections: request.sections,
+            Ok(Input { name: name.clone(), bytes })
         };
-        iolab_jobfile::parse(&request, here).map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))
+        names.iter().map(read).collect()
     }
 
-    fn mistake(&self, diagnostics: &[Diagnostic], sources: &[(String, String)]) -> Failure {
+    /// Job files and command line to job set; `surroundings` answers what they ask.
+    ///
+    /// # Errors
+    /// What is wrong with the texts, as a report.
+    pub fn parse(
+        &self,
+        request: &PlanRequest<'_>,
+        inputs: &[Input],
+        surroundings: &dyn Surroundings,
+    ) -> Result<JobSet, Failure> {
+        let request =
+            iolab_jobfile::ParseRequest { command_line: Some(request.line), files: inputs, sections: request.sections };
+        iolab_jobfile::parse(&request, surroundings)
+            .map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))
+    }
+
+    /// Mistakes in these sources, as a report.
+    pub fn mistake(&self, diagnostics: &[Diagnostic], sources: &[(String, String)]) -> Failure {
         Failure::report(FailureKind::Mistake, iolab_jobfile::render(diagnostics, sources, self.color))
     }
 
@@ -236,8 +271,8 @@ impl Pipeline<'_> {
 }
 
 /// The values of environment variables in the jobs: they may be passwords.
-fn redaction(jobs: &JobSet) -> Redaction {
-    let expansions = || jobs.expansions.iter();
+pub fn redaction<'j>(jobs: impl IntoIterator<Item = &'j JobSet> + Clone) -> Redaction {
+    let expansions = || jobs.clone().into_iter().flat_map(|jobs| &jobs.expansions);
     let options = expansions().map(|one| (one.option.clone(), one.text.clone(), one.written.clone()));
     Redaction::new(options, expansions().flat_map(|one| one.variables.clone()).collect::<BTreeMap<_, _>>())
 }
@@ -260,6 +295,7 @@ fn overrides(request: &PlanRequest<'_>) -> Overrides {
         runtime_ns: None,
         max_jobs: request.max_jobs,
         aux_path: request.aux_path.map(str::to_owned),
+        client: request.client.map(str::to_owned),
         entropy: entropy(),
     }
 }

@@ -4,7 +4,8 @@
 //! output ignore them: `iolab version` at the top; `resp_ns` (latency from the intended start) in
 //! directions of paced loads; `files` in jobs with `per_file_stats`; `interrupted` at the top of an
 //! interrupted run; in runs of several hosts `hosts`, and in each job the names of its hosts as
-//! `hostname`, as fio does for clients.
+//! `hostname`, as fio does for clients. Of runs on servers, `jobs` is called `client_stats`, as in
+//! fio, and several are followed by the entry `All clients`.
 //!
 //! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make
 //! the output one valid JSON array, which fio's is not, the program prints a line `[` before the
@@ -52,12 +53,22 @@ pub fn json(recording: &Recording, style: JsonStyle) -> String {
     if recording.has_several_hosts() {
         writer.array("hosts", &recording.hosts, write_host);
     }
-    writer.array("jobs", &figures.jobs, |writer, job| write_job(writer, job, recording, style.plus));
+    let jobs: Vec<Named<'_>> = figures.jobs.iter().map(|job| (job.plan.job.as_str(), job)).collect();
+    let all = figures.all_clients.iter().map(|all| (ALL_CLIENTS, all));
+    let entries: Vec<Named<'_>> = jobs.into_iter().chain(all).collect();
+    let key = if recording.is_of_servers() { "client_stats" } else { "jobs" };
+    writer.array(key, &entries, |writer, job| write_job(writer, *job, recording, style.plus));
     if !figures.devices.is_empty() {
         writer.array("disk_util", &figures.devices, write_device);
     }
     writer.finish()
 }
+
+/// The name of the entry that sums up all servers of a client.
+pub(crate) const ALL_CLIENTS: &str = "All clients";
+
+/// A job with the name that it is shown by.
+type Named<'a> = (&'a str, &'a JobFigures<'a>);
 
 /// For runs of several hosts only.
 fn write_host(writer: &mut Writer, host: &Host) {
@@ -69,18 +80,19 @@ fn write_host(writer: &mut Writer, host: &Host) {
     writer.number("memory_bytes", host.facts.memory_bytes);
     writer.number("clock_offset_ns", host.clock_offset_ns);
     writer.number("clock_error_ns", host.clock_error_ns);
+    if host.port.is_some() {
+        writer.number("began_late_ns", host.began_late_ns);
+    }
 }
 
 fn options(writer: &mut Writer, key: &str, options: &BTreeMap<String, String>) {
     writer.object(key, |writer| options.iter().for_each(|(name, value)| writer.text(name, value)));
 }
 
-fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, plus: bool) {
-    writer.text("jobname", &job.plan.job);
+fn write_job(writer: &mut Writer, (name, job): Named<'_>, recording: &Recording, plus: bool) {
+    writer.text("jobname", name);
     writer.number("groupid", job.plan.group);
-    if !job.hosts.is_empty() {
-        writer.text("hostname", &job.hosts.join(", "));
-    }
+    write_place(writer, job, recording);
     let by_clock = job.workers.iter().find_map(|worker| worker.started_by_clock_ns);
     writer.number("job_start", by_clock.unwrap_or(recording.started_unix_ns + job.started_ns) / 1_000_000);
     writer.number("error", job.reported_errno());
@@ -126,6 +138,20 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     }
     if let Some(resets) = job.zone_resets() {
         writer.number("zone_resets", resets);
+    }
+}
+
+/// Where the job ran, for runs of several hosts and for runs on servers.
+fn write_place(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording) {
+    let port = recording.hosts.get(job.plan.host as usize).and_then(|host| host.port);
+    match (job.hosts.as_slice(), port) {
+        ([], _) => {}
+        ([name], Some(port)) => {
+            // Servers of one name have their port in it, to be told apart.
+            writer.text("hostname", name.strip_suffix(&format!(",{port}")).unwrap_or(name));
+            writer.number("port", port);
+        }
+        (names, _) => writer.text("hostname", &names.join(", ")),
     }
 }
 

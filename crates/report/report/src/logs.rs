@@ -83,14 +83,17 @@ pub fn histogram_log_line(entry: &HistogramLogEntry, coarseness: u32) -> String 
 
 /// The log files of one worker with their names: `PREFIX_clat.3.log` for the third worker,
 /// `PREFIX_clat.log` when a job's workers share one. `None` stands for the histogram log,
-/// `PREFIX_clat_hist.3.log`. The names of compressed logs end with `.fz`.
+/// `PREFIX_clat_hist.3.log`. Those of a worker on a server end in the server's name, as fio's do:
+/// `PREFIX_clat.1.log.HOST`. The names of compressed logs end with `.fz`.
 pub fn log_file_names(plan: &LogPlan, worker: &WorkerPlan) -> Vec<(Option<LogKind>, String)> {
-    let number = if plan.per_job { format!(".{}", worker.number + 1) } else { String::new() };
+    let own_number = plan.client.as_ref().map_or(worker.number, |client| client.worker) + 1;
+    let number = if plan.per_job { format!(".{own_number}") } else { String::new() };
+    let host = plan.client.as_ref().map_or_else(String::new, |client| format!(".{}", client.host.replace('/', "_")));
     let measured = &worker.measurement;
     let latencies = [(LogKind::Lat, measured.lat), (LogKind::Slat, measured.slat), (LogKind::Clat, measured.clat)];
     let mut names = Vec::new();
     let mut name = |kind: LogKind, prefix: &String| {
-        names.push((Some(kind), format!("{prefix}_{}{number}.log", kind.suffix())));
+        names.push((Some(kind), format!("{prefix}_{}{number}.log{host}", kind.suffix())));
     };
     if let Some(prefix) = &plan.latency {
         latencies.iter().filter(|(_, recorded)| *recorded).for_each(|(kind, _)| name(*kind, prefix));
@@ -98,7 +101,7 @@ pub fn log_file_names(plan: &LogPlan, worker: &WorkerPlan) -> Vec<(Option<LogKin
     plan.bandwidth.iter().for_each(|prefix| name(LogKind::Bw, prefix));
     plan.iops.iter().for_each(|prefix| name(LogKind::Iops, prefix));
     if let Some(histogram) = &plan.histogram {
-        names.push((None, format!("{}_clat_hist{number}.log", histogram.prefix)));
+        names.push((None, format!("{}_clat_hist{number}.log{host}", histogram.prefix)));
     }
     if plan.compressed {
         names.iter_mut().for_each(|(_, name)| name.push_str(".fz"));

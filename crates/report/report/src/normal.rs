@@ -2,8 +2,10 @@
 //!
 //! The layout is fio's, line by line, so that readers and regular expressions find what they
 //! expect. Additions: `resp`, the latency from the intended start, for paced loads; the block
-//! layer, if it was observed; the hosts, for runs of several. [`normal_header`] is what fio prints
-//! before the run, [`normal_body`] what it prints after; [`normal`] is both.
+//! layer, if it was observed; the hosts, for runs of several. Of runs on servers, the lines before
+//! the run begin with the server's name, and `All clients` follows the jobs, as in fio.
+//! [`normal_header`] is what fio prints before the run, [`normal_body`] what it prints after;
+//! [`normal`] is both.
 
 mod block_layer;
 mod direction;
@@ -36,7 +38,10 @@ pub fn normal_body(recording: &Recording, style: &Style) -> String {
     let date = crate::calendar::calendar_text(ended, style.utc_offset_seconds);
     let mut text = String::from("\n");
     for figures in &figures.jobs {
-        job::write_job(&mut text, figures, &date);
+        job::write_job(&mut text, &figures.plan.job, figures, &date);
+    }
+    if let Some(all) = &figures.all_clients {
+        job::write_job(&mut text, crate::json::ALL_CLIENTS, all, &date);
     }
     for group in &figures.groups {
         run_status::write_group(&mut text, group);

@@ -243,7 +243,7 @@ pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer, C: Checker>(
         done: Completions::with_room(room),
         queue,
         watch: parts.watch,
-        trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device),
+        trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device).with_end(L::ENDS),
         unflushed: 0,
         in_flight: 0,
     }

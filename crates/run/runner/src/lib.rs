@@ -59,7 +59,7 @@ pub use error::RunError;
 pub use feed::{FeedGate, FeedOut, Supplied, Unwanted};
 pub use iolab_recording::{Event, Progress, State, WorkerProgress};
 pub use layout::needs;
-pub use observer::{RunObserver, Wish};
+pub use observer::{RunObserver, Start, Wish};
 pub use registry::{EngineEntry, Engines};
 pub use run::{RunRequest, RunResult, run};
 pub use sampling::{ObservationSink, Sampling};

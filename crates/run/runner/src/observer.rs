@@ -15,6 +15,23 @@ pub trait RunObserver {
     fn follows_intervals(&self) -> bool {
         false
     }
+
+    /// When the first operations may begin. It is asked when all workers of the first stage are
+    /// ready: at once, or again after a while.
+    fn start(&mut self) -> Start {
+        Start::Now
+    }
+}
+
+/// When the first operations may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Now.
+    Now,
+    /// That is not known yet.
+    Later,
+    /// Then, by the clock of the day, ns since the Unix epoch.
+    At(u64),
 }
 
 /// What an observer wants in return for an event.
@@ -47,6 +64,11 @@ impl<'a> Followers<'a> {
     pub(crate) fn tell(&mut self, event: &Event<'_>) -> Wish {
         self.stream.take(event);
         self.observer.take(event)
+    }
+
+    /// Asks the observer when the first operations may begin.
+    pub(crate) fn start(&mut self) -> Start {
+        self.observer.start()
     }
 
     /// Passes to the observer the intervals that workers have appended since the last call.

@@ -16,7 +16,7 @@ use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::engine_of;
 use crate::launch::collect;
 use crate::launch::{RunContext, process_end};
-use crate::observer::{Followers, RunObserver, Wish};
+use crate::observer::{Followers, RunObserver, Start, Wish};
 use crate::sampling::Sampling;
 use crate::zoned::ZoneTable;
 
@@ -24,6 +24,10 @@ const TICK_NS: u64 = 100_000_000;
 /// How often to check whether a process has ended that has delivered its recording and is about to
 /// exit.
 const LINGER_NS: u64 = 500_000;
+/// How often to ask when ready workers may begin.
+const START_LOOK_NS: u64 = 5_000_000;
+/// The longest time that ready workers wait for the moment at which they may begin.
+const LONGEST_WAIT_NS: u64 = 60_000_000_000;
 /// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// How long they have to deliver their final recording after the user asked a second time for the
@@ -38,6 +42,8 @@ pub(crate) struct Supervisor<'a> {
     settled: Vec<bool>,
     /// Whether a worker is done but its process not yet collected.
     lingering: bool,
+    /// Whether workers are ready and may not begin yet.
+    held_back: bool,
     /// Worker threads that did not end although they were ordered to, twice.
     left_behind: Vec<usize>,
     clock: &'a Clock,
@@ -72,6 +78,7 @@ impl<'a> Supervisor<'a> {
             gates: vec![0; workers],
             settled: vec![false; workers],
             lingering: false,
+            held_back: false,
             left_behind: Vec::new(),
             clock,
             interrupts,
@@ -112,7 +119,11 @@ impl<'a> Supervisor<'a> {
                 }
             }
             let next_look_ns = self.look(self.clock.now_ns(), followers);
-            let longest_ns = if self.lingering { LINGER_NS } else { TICK_NS };
+            let longest_ns = match (self.lingering, self.held_back) {
+                (true, _) => LINGER_NS,
+                (false, true) => START_LOOK_NS,
+                (false, false) => TICK_NS,
+            };
             let wake_ns = next_tick_ns.min(next_look_ns);
             self.context.control.wait_for_change(seen, wake_ns.saturating_sub(now_ns).min(longest_ns));
         }
@@ -234,8 +245,9 @@ impl<'a> Supervisor<'a> {
             return;
         }
         let ready: Vec<usize> = (0..workers.len()).filter(|index| self.gates[*index] == GATE_SET_UP).collect();
-        if !ready.is_empty() {
-            self.begin(followers);
+        self.held_back = !ready.is_empty() && !self.begin(followers);
+        if self.held_back {
+            return;
         }
         for index in ready {
             self.open(index, GATE_RUN);
@@ -247,14 +259,23 @@ impl<'a> Supervisor<'a> {
         self.context.control.open_gate(worker, gate);
     }
 
-    /// The first operations begin: sets the origin of all times and takes the first sample.
-    fn begin(&mut self, followers: &mut Followers<'_>) {
+    /// The first operations begin, if they may: sets the origin of all times and takes the first
+    /// sample.
+    fn begin(&mut self, followers: &mut Followers<'_>) -> bool {
         if self.origin_ns.is_some() {
-            return;
+            return true;
+        }
+        let start = followers.start();
+        if start == Start::Later {
+            return false;
         }
         let paths: Vec<PathBuf> = self.workers().iter().flat_map(|worker| self.opened_by(worker)).collect();
         let system = System::live();
         let sampling = Sampling::open(&self.context.plan, &system, &paths, self.clock);
+        if let Start::At(unix_ns) = start {
+            let ahead_ns = unix_ns.saturating_sub(self.clock.unix_ns()).min(LONGEST_WAIT_NS);
+            self.clock.sleep_until(self.clock.now_ns() + ahead_ns, 0);
+        }
         self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
         followers.tell(&Event::Begun { unix_ns: self.recording.started_unix_ns });
@@ -264,6 +285,7 @@ impl<'a> Supervisor<'a> {
         self.sampling =
             sampling.map(|sampling| sampling.begin(now_ns, self.clock, &mut |news| observed(followers, news)));
         self.recording.warnings.extend(self.sampling.as_mut().and_then(Sampling::trouble));
+        true
     }
 
     /// The files and devices that a worker works on.

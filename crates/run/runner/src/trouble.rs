@@ -19,6 +19,9 @@ pub(crate) struct Trouble<'a> {
     files: &'a [FilePlan],
     /// A full device ends the job without an error (`fill_device`).
     full_is_the_end: bool,
+    /// An operation that moves nothing ends the job without an error
+    /// ([`iolab_engine::Lane::ENDS`]).
+    nothing_is_the_end: bool,
     fatal: Option<Fatal>,
     /// The first block that did not verify, and how many did not: the job continues, and has
     /// failed.
@@ -36,6 +39,7 @@ impl<'a> Trouble<'a> {
             plan,
             files,
             full_is_the_end,
+            nothing_is_the_end: false,
             fatal: None,
             damaged: None,
             damage_is_fatal: false,
@@ -46,12 +50,17 @@ impl<'a> Trouble<'a> {
         }
     }
 
+    /// Whether an operation that moves nothing ends the job without an error.
+    pub(crate) fn with_end(self, nothing_is_the_end: bool) -> Trouble<'a> {
+        Trouble { nothing_is_the_end, ..self }
+    }
+
     /// An operation failed or moved nothing. Returns whether the plan ignores the error, so that
     /// the operation counts as done.
     #[cold]
     pub(crate) fn failed(&mut self, op: &Op, result: i32, recorder: &mut impl Recorder) -> bool {
         let errno = if result < 0 { -result } else { libc::EIO };
-        if errno == libc::ENOSPC && self.full_is_the_end {
+        if errno == libc::ENOSPC && self.full_is_the_end || result == 0 && self.nothing_is_the_end {
             self.filled = true;
             return false;
         }
@@ -138,7 +147,8 @@ impl<'a> Trouble<'a> {
         }
     }
 
-    /// Whether the worker must stop: a fatal error, or a device filled as asked.
+    /// Whether the worker must stop: a fatal error, a device filled as asked, or the end of a
+    /// stream.
     pub(crate) fn is_fatal(&self) -> bool {
         self.fatal.is_some() || self.filled
     }

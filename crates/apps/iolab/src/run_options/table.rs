@@ -85,12 +85,13 @@ impl RunOption {
 /// Advice for options of single runs in a study.
 const EACH_TRIAL: &str = "a study runs the job many times: try the job alone first with `iolab run JOB`";
 const REPORTS: &str = "use `iolab study show FOLDER` to print the results, or `iolab report FOLDER -o PAGE.html`";
+const SERVERS: &str = "studies run on this machine only: run the job with --client alone";
 const PROGRESS: &str = "a study always shows its progress";
 
 /// Shortest interval of the status line, as in fio.
 const SHORTEST_ETA_NS: u64 = 250_000_000;
 
-const NO_REMOTE: Support = Support::Missing("iolab runs jobs on this machine only");
+const NO_REMOTE: Support = Support::Missing("a server runs no commands for its clients");
 
 // The compiler counts assigning a field as reading it, so these build a new struct. (Appending to a
 // list reads it: lists have tests of their effect.)
@@ -212,10 +213,46 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     option("trigger-remote", "Command of the trigger on servers", NO_REMOTE).with_value("COMMAND").letter('J'),
     valued("inflate-log", "FILE", "Print a log that log_store_compressed has written", word!(inflate_log)).letter('X'),
     option("merge-blktrace-only", "Merge traces and end", Support::Missing("iolab does not merge traces")).letter('A'),
-    option("server", "Serve jobs to clients", NO_REMOTE).with_value("ADDRESS").optional().letter('S'),
-    option("daemonize", "Serve in the background", NO_REMOTE).with_value("FILE").letter('D'),
-    option("client", "Run the jobs on a server", NO_REMOTE).with_value("HOST").letter('C'),
-    option("remote-config", "Job file on the server", NO_REMOTE).with_value("FILE").letter('R'),
+    valued("server", "ADDRESS", "Run the jobs of clients: HOST,PORT, ip6:HOST,PORT or sock:PATH", word!(server))
+        .optional()
+        .letter('S')
+        .not_in_study(SERVERS),
+    valued("daemonize", "FILE", "Serve in the background, and write the process's number to a file", word!(daemonize))
+        .letter('D')
+        .not_in_study(SERVERS),
+    valued("client", "HOST", "Run the job files that follow on this server, or on those of a list", |mut run, text| {
+        add(&mut run.clients, text)?;
+        Ok(run)
+    })
+    .letter('C')
+    .not_in_study(SERVERS),
+    valued("remote-config", "FILE", "Job file of the server, for the client before it", |mut run, text| {
+        add(&mut run.remote_config, text)?;
+        Ok(run)
+    })
+    .letter('R')
+    .not_in_study(SERVERS),
+    valued("secret", "FILE", "File with the secret that server and clients share", word!(secret)).not_in_study(SERVERS),
+    valued(
+        "allow",
+        "PATH",
+        "File, device or folder that jobs of clients may touch; may be repeated",
+        |mut run, text| {
+            add(&mut run.allow, text)?;
+            Ok(run)
+        },
+    )
+    .not_in_study(SERVERS),
+    valued(
+        "allow-host",
+        "HOST",
+        "Host or network (10.0.0.0/8) whose clients are served; may be repeated",
+        |mut run, text| {
+            add(&mut run.allow_host, text)?;
+            Ok(run)
+        },
+    )
+    .not_in_study(SERVERS),
     switch("cpuclock-test", "Test the processor's clock", on!(cpuclock_test)).letter('T'),
     valued("crctest", "TYPES", "Measure how fast checksums are: all, or these", word!(crctest)).optional().letter('G'),
     valued("memcpytest", "TYPES", "Measure how fast memory is copied: all, or these", word!(memcpytest))

@@ -54,6 +54,20 @@ pub(crate) struct RunOptions {
     pub(crate) trigger_timeout_ns: Option<u64>,
     /// `--trigger`: a shell command line.
     pub(crate) trigger: Option<String>,
+    /// `--server[=ADDRESS]`: empty when nothing was said.
+    pub(crate) server: Option<String>,
+    /// `--daemonize`: file for the number of the server's process.
+    pub(crate) daemonize: Option<String>,
+    /// `--client`, in order: servers, or files that list them.
+    pub(crate) clients: Vec<String>,
+    /// `--remote-config`, in order: job files of servers.
+    pub(crate) remote_config: Vec<String>,
+    /// `--secret`: file with the secret that server and clients share.
+    pub(crate) secret: Option<String>,
+    /// `--allow`, in order: what jobs of clients may touch.
+    pub(crate) allow: Vec<String>,
+    /// `--allow-host`, in order: hosts whose clients are served.
+    pub(crate) allow_host: Vec<String>,
     /// `--cpuclock-test`.
     pub(crate) cpuclock_test: bool,
     /// `--crctest[=TYPES]`: empty if the value is missing.

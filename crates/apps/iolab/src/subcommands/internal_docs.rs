@@ -60,9 +60,9 @@ const ABSENT_ENGINES: &[(&str, &str)] = &[
         "libblkio, libcufile, libhipfile, libzbc, xnvme",
         "need C libraries; `nvme`, `io_uring_cmd` reach the same drives",
     ),
-    ("net, netsplice", "the network alone is not storage; `nvme` drives storage over TCP"),
+    ("netsplice", "`net` sends the same data without splice(2)"),
     ("page_fault", "no data moves; `mmap` reads and writes mapped files"),
-    ("sg, splice", "rarely used ways to the same devices"),
+    ("sg", "a rarely used way to the same devices"),
 ];
 
 fn engines_page() -> String {

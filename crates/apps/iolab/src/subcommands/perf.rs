@@ -12,6 +12,7 @@ use iolab_resolve::Mode;
 
 use crate::arguments::PerfArguments;
 use crate::exit::ExitFailure;
+use crate::outcomes;
 use crate::output::Format;
 use crate::subcommands::run;
 use crate::{pipeline, subcommands};
@@ -26,8 +27,8 @@ pub(crate) fn main(arguments: &PerfArguments) -> Result<u8, ExitFailure> {
     run::show_warnings(&planned);
     let format = if arguments.json { Format::Json } else { Format::Perf(detail(arguments)) };
     let recording = run::execute_as(&planned, &asked.run, Mode::Iolab, Some(format))?;
-    run::show_outcomes(&recording, "iolab");
-    Ok(run::exit_code(&recording))
+    outcomes::show_outcomes(&recording, "iolab");
+    Ok(outcomes::exit_code(&recording, Mode::Iolab))
 }
 
 fn detail(arguments: &PerfArguments) -> PerfDetail {

@@ -8,6 +8,7 @@ use iolab_resolve::Mode;
 use iolab_text::counted;
 
 use crate::exit::ExitFailure;
+use crate::outcomes;
 use crate::pipeline;
 use crate::subcommands::run;
 
@@ -59,8 +60,8 @@ pub(crate) fn main(arguments: &ReplayArguments) -> Result<u8, ExitFailure> {
     run::show_warnings(&planned);
     all_are_named(arguments, &planned.plan)?;
     let recording = run::execute(&planned, &asked.run, Mode::Iolab)?;
-    run::show_outcomes(&recording, "iolab");
-    Ok(run::exit_code(&recording))
+    outcomes::show_outcomes(&recording, "iolab");
+    Ok(outcomes::exit_code(&recording, Mode::Iolab))
 }
 
 /// With `--map` alone, a file that no map names would be replayed in its place, for example the

@@ -11,6 +11,7 @@ use iolab_text::counted;
 use iolab_verify::CrashBound;
 
 use crate::exit::{ExitFailure, FAILED};
+use crate::outcomes;
 use crate::pipeline;
 use crate::printing;
 use crate::subcommands::run;
@@ -63,8 +64,8 @@ pub(crate) fn main(arguments: &VerifyArguments) -> Result<u8, ExitFailure> {
         let planned = pipeline::plan(&asked, Mode::Iolab)?;
         run::show_warnings(&planned);
         let recording = run::execute(&planned, &asked.run, Mode::Iolab)?;
-        run::show_outcomes(&recording, "iolab");
-        run::exit_code(&recording)
+        outcomes::show_outcomes(&recording, "iolab");
+        outcomes::exit_code(&recording, Mode::Iolab)
     } else {
         0
     };

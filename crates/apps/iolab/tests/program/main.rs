@@ -26,6 +26,7 @@ mod fs_looking;
 mod fs_making;
 mod fs_resizing;
 mod hostile_input;
+mod hosts;
 mod job_language;
 mod killed_run;
 mod manners;

@@ -1,11 +1,11 @@
-//! The five engines: their descriptions, and which lane each opens.
+//! The engines of this module: their descriptions, and which lane each opens.
 
 use iolab_engine::{
     Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError, Polling,
 };
 use iolab_options::{PageCache, Reach};
 
-use crate::read_write::{PVSYNC2_OPTIONS, PosixLane, Pread, Preadv, Preadv2, Seeking, VsyncLane};
+use crate::read_write::{PVSYNC2_OPTIONS, PosixLane, Pread, Preadv, Preadv2, Seeking, Spliced, VsyncLane};
 
 const CAPABILITIES: Capabilities = Capabilities {
     synchronous: true,
@@ -140,6 +140,27 @@ impl Engine for Pvsync2 {
             with EOPNOTSUPP. Trims and syncs as in psync.",
         options: PVSYNC2_OPTIONS,
         capabilities: Capabilities { polling: Polling::WithOption(&["hipri"]), ..CAPABILITIES },
+        ..COMMON
+    };
+
+    fn open(request: &LaneRequest<'_>) -> Result<Self::Lane, OpenError> {
+        PosixLane::open(request)
+    }
+}
+
+/// The engine `splice`.
+#[derive(Debug)]
+pub struct Splice;
+
+impl Engine for Splice {
+    type Lane = PosixLane<Spliced>;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "splice",
+        summary: "splice(2) and vmsplice(2) through a pipe",
+        details: "A write maps the buffer into a pipe (vmsplice) and moves the pipe to the file (splice); a read \
+                  moves the file to the pipe and the pipe to the buffer. The pipe has 1 MiB where the kernel allows \
+                  it, and larger operations take several turns. Trims and syncs as in psync.",
         ..COMMON
     };
 

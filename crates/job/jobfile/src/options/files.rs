@@ -77,8 +77,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: ValueKind::Bool,
         default: DefaultValue::Text("1"),
-        summary: "Put the client's address in front of generated file names",
-        status: SupportStatus::NoEffect("there are no remote clients whose file names could clash"),
+        summary: "Put the server's address in front of the names of files in directory",
+        details: "Of jobs that run on servers of a client: servers that share a directory do not share files. With `directory=/mnt/nfs`, `filename=data` is the file `/mnt/nfs/10.0.0.7.data` on the server that the client reached as 10.0.0.7. Nothing comes before names without `directory`, nor on UNIX sockets.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

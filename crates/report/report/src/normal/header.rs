@@ -8,11 +8,30 @@ use iolab_text::counted;
 use crate::number::NumberStyle;
 
 /// What fio prints before it starts the jobs of `plan`. The clones of a job are one line and one
-/// `...`.
+/// `...`. Lines of a server begin with its name.
 pub fn normal_header(plan: &Plan) -> String {
+    let workers: Vec<&WorkerPlan> = plan.workers.iter().collect();
+    if workers.is_empty() {
+        return header(&workers);
+    }
+    let of_host = |workers: &[&WorkerPlan]| -> String {
+        match host(&workers[0]) {
+            Some(name) => header(workers).lines().map(|line| format!("<{name}> {line}\n")).collect(),
+            None => header(workers),
+        }
+    };
+    workers.chunk_by(|one, next| host(one) == host(next)).map(of_host).collect()
+}
+
+/// The server that it runs on, for a client.
+fn host<'a>(worker: &&'a WorkerPlan) -> Option<&'a str> {
+    worker.logs.client.as_ref().map(|client| client.host.as_str())
+}
+
+fn header(workers: &[&WorkerPlan]) -> String {
     let mut text = String::new();
     let mut lines: Vec<(u32, String)> = Vec::new();
-    for worker in &plan.workers {
+    for worker in workers {
         let clones = lines.iter().filter(|line| line.0 == worker.section).count();
         match clones {
             0 => lines.push((worker.section, job_line(worker))),
@@ -25,7 +44,7 @@ pub fn normal_header(plan: &Plan) -> String {
         text.push('\n');
     }
     let _ = writeln!(text, "{} (iolab {})", crate::FIO_VERSION, env!("CARGO_PKG_VERSION"));
-    let _ = writeln!(text, "Starting {}", workers_text(plan));
+    let _ = writeln!(text, "Starting {}", workers_text(workers));
     text
 }
 
@@ -42,9 +61,9 @@ fn job_line(worker: &WorkerPlan) -> String {
     )
 }
 
-fn workers_text(plan: &Plan) -> String {
-    let threads = plan.workers.iter().filter(|worker| worker.process.thread).count();
-    let processes = plan.workers.len() - threads;
+fn workers_text(workers: &[&WorkerPlan]) -> String {
+    let threads = workers.iter().filter(|worker| worker.process.thread).count();
+    let processes = workers.len() - threads;
     let mut parts = Vec::new();
     if threads > 0 {
         parts.push(counted(threads as u64, "thread"));

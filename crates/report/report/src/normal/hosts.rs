@@ -23,10 +23,14 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
                 rounded_ns(host.clock_error_ns as f64)
             ),
         };
+        let late = match host.began_late_ns {
+            0 => String::new(),
+            late_ns => format!(", began {} after the first", rounded_ns(late_ns as f64)),
+        };
         let facts = &host.facts;
         let _ = writeln!(
             text,
-            "  {}: {}, Linux {}, {} x {}{clock}",
+            "  {}: {}, Linux {}, {} x {}{clock}{late}",
             host.name,
             counted(workers as u64, "worker"),
             facts.kernel,

@@ -10,8 +10,8 @@ use iolab_aggregate::{
 use iolab_plan::Direction;
 use iolab_recording::AftermathRecording;
 
-pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
-    write_title(text, job, date);
+pub(super) fn write_job(text: &mut String, name: &str, job: &JobFigures<'_>, date: &str) {
+    write_title(text, name, job, date);
     if let Some(description) = &job.plan.description {
         let _ = writeln!(text, "  Description  : [{description}]");
     }
@@ -106,9 +106,8 @@ fn write_steady(text: &mut String, job: &JobFigures<'_>) {
     );
 }
 
-fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
-    let _ =
-        write!(text, "{}: (groupid={}, jobs={}): err={:2}", job.plan.job, job.plan.group, job.workers.len(), job.errno);
+fn write_title(text: &mut String, name: &str, job: &JobFigures<'_>, date: &str) {
+    let _ = write!(text, "{name}: (groupid={}, jobs={}): err={:2}", job.plan.group, job.workers.len(), job.errno);
     if job.errno != 0 {
         let words = errno_text(job.errno);
         let _ = match &job.error_message {

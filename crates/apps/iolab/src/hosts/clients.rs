@@ -1,0 +1,64 @@
+//! `--client`: the jobs run on servers, and their reports are made here.
+
+use std::path::Path;
+
+use iolab_hosts::{HostJobs, SharedSecret};
+use iolab_process::INTERRUPTS;
+use iolab_resolve::Mode;
+
+use super::targets::{Target, targets};
+use crate::exit::ExitFailure;
+use crate::outcomes::{exit_code, show_outcomes};
+use crate::pipeline;
+use crate::reported::Reported;
+use crate::run_options::Asked;
+
+/// Runs as a client.
+pub(super) fn run(asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
+    refuse_words_of_one_host(asked)?;
+    let secret = asked.run.secret.as_deref().map(|path| SharedSecret::read(Path::new(path))).transpose()?;
+    let mut hosts = Vec::new();
+    for Target { servers, files, remote_files } in targets(&asked.line)? {
+        for address in servers {
+            let jobs = pipeline::with_request(asked, mode, |request| {
+                iolab_hosts::pack(&pipeline::pipeline(), request, &files, &remote_files)
+            })?;
+            hosts.push(HostJobs { address, jobs });
+        }
+    }
+    iolab_process::count_signals();
+    let hosts = iolab_hosts::connect(hosts, secret.as_ref(), &INTERRUPTS)?;
+    let said = hosts.warnings();
+    if mode == Mode::Iolab {
+        crate::printing::complain(&said);
+    }
+    if asked.run.warnings_fatal && !said.is_empty() {
+        return Err(ExitFailure::mistake("warnings are fatal (--warnings-fatal)"));
+    }
+    if asked.run.parse_only {
+        return Ok(0);
+    }
+    let (plan, redaction) = (hosts.plan().clone(), hosts.redaction().clone());
+    let reported = Reported { plan: &plan, redaction: &redaction, run: &asked.run, mode, format: None };
+    let recording = reported.around(|_, observer| Ok(hosts.run(observer, &INTERRUPTS)?))?;
+    show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
+    Ok(exit_code(&recording, mode))
+}
+
+/// What belongs to runs on this machine is refused, not ignored.
+fn refuse_words_of_one_host(asked: &Asked) -> Result<(), ExitFailure> {
+    let run = &asked.run;
+    for (option, is_given) in [
+        ("--daemonize", run.daemonize.is_some()),
+        ("--allow", !run.allow.is_empty()),
+        ("--allow-host", !run.allow_host.is_empty()),
+    ] {
+        if is_given {
+            return Err(ExitFailure::mistake(format!("iolab: {option} is for servers, and does not go with --client")));
+        }
+    }
+    if run.showcmd {
+        return Err(ExitFailure::mistake("iolab: --showcmd does not go with --client: try the job file alone"));
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! The client: all servers plan, all get ready, all begin at one moment, and what comes of it is
+//! one recording.
+//!
+//! Nothing runs anywhere unless every server accepts its jobs. From the start on, a server that
+//! fails costs its own results only.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iolab_activity::Failure;
+use iolab_clock::Clock;
+use iolab_pipeline::redaction;
+use iolab_plan::Plan;
+use iolab_recording::{Recording, Redaction};
+use iolab_runner::{Event, Progress, RunObserver, Spools, Wish};
+use iolab_text::counted;
+
+use crate::address::HostAddress;
+use crate::channel::{Patience, wait};
+use crate::clock_offset;
+use crate::gather::{plan_of, recording_of};
+use crate::message::ToServer;
+use crate::parcel::PackedJobs;
+use crate::peer::{Peer, Stage};
+use crate::seal::SharedSecret;
+
+/// How often the observer is told, ns.
+const TICK_NS: u64 = 100_000_000;
+/// From the order to begin to the beginning, ns: every server must have the order by then.
+const AHEAD_NS: u64 = 500_000_000;
+/// How long the servers' clocks may take to be read, ns.
+const CLOCKS_NS: u64 = 10_000_000_000;
+/// How long to wait for reports of the run so far, ns.
+const REPORT_NS: u64 = 3_000_000_000;
+/// A start of hosts further apart than this is told, ns.
+const APART_NS: u64 = 10_000_000;
+
+/// A server, and the jobs for it.
+#[derive(Debug)]
+pub struct HostJobs {
+    /// Where it listens.
+    pub address: HostAddress,
+    /// Its jobs.
+    pub jobs: PackedJobs,
+}
+
+/// Servers that have accepted their jobs.
+pub struct Hosts {
+    peers: Vec<Peer>,
+    plan: Plan,
+    redaction: Redaction,
+    clock: Clock,
+}
+
+/// Sends every server its jobs, and waits for their plans. Nothing is done yet; servers that are
+/// not told more do nothing.
+///
+/// # Errors
+/// A server cannot be reached, or refuses its jobs.
+pub fn connect(hosts: Vec<HostJobs>, secret: Option<&SharedSecret>, interrupts: &AtomicU32) -> Result<Hosts, Failure> {
+    let clock = Clock::monotonic();
+    let redaction = redaction(hosts.iter().map(|host| &host.jobs.jobs).collect::<Vec<_>>());
+    let mut peers = Vec::new();
+    for HostJobs { address, jobs } in hosts {
+        let mut peer = Peer::connect(&address, secret, &clock)?;
+        peer.send_job(jobs.parcel);
+        peers.push(peer);
+    }
+    number_names(&mut peers);
+    while peers.iter().any(|peer| peer.stage < Stage::Planned) {
+        hear_all(&mut peers, &clock, interrupts)?;
+    }
+    let plan = plan_of(peers.iter().filter_map(|peer| Some((peer.name.as_str(), &peer.planned()?.plan))));
+    Ok(Hosts { peers, plan, redaction, clock })
+}
+
+/// Servers of one name, on several ports, are told apart.
+fn number_names(peers: &mut [Peer]) {
+    let names: Vec<String> = peers.iter().map(|peer| peer.name.clone()).collect();
+    for (place, peer) in peers.iter_mut().enumerate() {
+        if names.iter().filter(|name| **name == names[place]).count() > 1 {
+            peer.name = match peer.port {
+                0 => format!("{}#{}", names[place], place + 1),
+                port => format!("{},{port}", names[place]),
+            };
+        }
+    }
+}
+
+/// Listens to all before the run; the first that fails is the failure of all.
+fn hear_all(peers: &mut [Peer], clock: &Clock, interrupts: &AtomicU32) -> Result<(), Failure> {
+    wait(&peers.iter().map(|peer| &peer.channel).collect::<Vec<_>>(), TICK_NS);
+    for peer in &mut *peers {
+        peer.listen(clock);
+        let named = |why: &str| format!("client {}: {why}", peer.name);
+        match (&peer.refusal, &peer.lost) {
+            (Some(refusal), _) => {
+                let message = if refusal.is_report {
+                    format!("{}\n{}", named("the server refuses its jobs"), refusal.message)
+                } else {
+                    named(&refusal.message)
+                };
+                return Err(Failure { message, ..refusal.clone() });
+            }
+            (None, Some(why)) => return Err(Failure::failed(named(why))),
+            _ => {}
+        }
+    }
+    if interrupts.load(Ordering::Relaxed) > 0 {
+        return Err(Failure { kind: iolab_activity::FailureKind::Interrupted, ..Failure::failed("interrupted") });
+    }
+    Ok(())
+}
+
+impl Hosts {
+    /// What all hosts will do.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What must not be kept of it.
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
+    }
+
+    /// What the servers say of their plans, each line with the host's name.
+    pub fn warnings(&self) -> String {
+        let mut text = String::new();
+        for peer in &self.peers {
+            let lines = peer.warnings.iter().flat_map(|warning| warning.lines());
+            lines.for_each(|line| text += &format!("<{}> {line}\n", peer.name));
+        }
+        text
+    }
+
+    /// Lays out, begins everywhere at one moment, and gathers what comes of it.
+    ///
+    /// # Errors
+    /// A server failed before the start. Later failures are in the recording.
+    pub fn run(
+        mut self,
+        observer: &mut dyn RunObserver,
+        interrupts: &AtomicU32,
+    ) -> Result<(Recording, Vec<Spools>), Failure> {
+        observer.take(&Event::Planned(&self.so_far()));
+        self.peers.iter_mut().for_each(|peer| peer.say(&ToServer::Prepare));
+        while self.peers.iter().any(|peer| peer.stage < Stage::Ready) {
+            hear_all(&mut self.peers, &self.clock, interrupts)?;
+            for peer in &mut self.peers {
+                if let Some((path, done_bytes, total_bytes)) = peer.laid_out.take() {
+                    let path = PathBuf::from(format!("{}:{}", peer.name, path.display()));
+                    observer.take(&Event::LaidOut { path: &path, done_bytes, total_bytes });
+                }
+            }
+        }
+        let begun_ns = self.begin()?;
+        observer.take(&Event::Begun { unix_ns: begun_ns });
+        self.follow(observer, interrupts);
+        self.last_progress(observer);
+        let (gathered, spools): (Vec<_>, Vec<_>) = self.peers.into_iter().map(Peer::into_results).unzip();
+        let mut recording = recording_of(gathered);
+        recording.interrupted |= interrupts.load(Ordering::Relaxed) > 0;
+        let late = recording.hosts.iter().max_by_key(|host| host.began_late_ns);
+        if let Some(late) = late.filter(|late| late.began_late_ns > APART_NS) {
+            let warning = format!("{} began {} ms after the first host", late.name, late.began_late_ns / 1_000_000);
+            recording.warnings.push(warning);
+        }
+        Ok((recording, spools.into_iter().flatten().collect()))
+    }
+
+    /// Reads the clocks and tells all hosts when to begin. Returns when that is, by this clock.
+    fn begin(&mut self) -> Result<u64, Failure> {
+        for peer in self.peers.iter_mut().filter(|peer| peer.is_there()) {
+            let patience = Patience::of(&self.clock, CLOCKS_NS);
+            peer.clock_offset = clock_offset::measure(&mut peer.channel, &self.clock, patience)
+                .map_err(|error| Failure::failed(format!("client {}: {error}", peer.name)))?;
+        }
+        let start_ns = self.clock.unix_ns() + AHEAD_NS;
+        for peer in &mut self.peers {
+            let unix_ns = peer.clock_offset.there(start_ns);
+            peer.say(&ToServer::Begin { unix_ns });
+        }
+        Ok(start_ns)
+    }
+
+    /// Until every host has sent all it has, or is lost.
+    fn follow(&mut self, observer: &mut dyn RunObserver, interrupts: &AtomicU32) {
+        let (mut passed_on, mut next_ns) = (0, 0);
+        let mut report_until_ns = None;
+        while self.peers.iter().any(Peer::is_there) {
+            let channels: Vec<_> = self.peers.iter().filter(|peer| peer.is_there()).map(|peer| &peer.channel).collect();
+            wait(&channels, TICK_NS);
+            self.peers.iter_mut().for_each(|peer| peer.listen(&self.clock));
+            let asked = interrupts.load(Ordering::Relaxed);
+            for _ in passed_on..asked.min(passed_on + 2) {
+                self.peers.iter_mut().for_each(|peer| peer.say(&ToServer::End));
+            }
+            passed_on = asked;
+            let now_ns = self.clock.now_ns();
+            if let Some(until_ns) = report_until_ns
+                && (now_ns >= until_ns || self.peers.iter().all(Peer::has_so_far))
+            {
+                report_until_ns = None;
+                observer.take(&Event::SoFar(&self.so_far()));
+            }
+            if now_ns < next_ns {
+                continue;
+            }
+            next_ns = now_ns + TICK_NS;
+            match observer.take(&Event::Progress(&self.progress())) {
+                Wish::Nothing => {}
+                Wish::SoFar => {
+                    self.peers.iter_mut().for_each(Peer::ask_so_far);
+                    report_until_ns = Some(now_ns + REPORT_NS);
+                }
+                Wish::End => self.peers.iter_mut().for_each(|peer| peer.say(&ToServer::Finish)),
+            }
+        }
+    }
+
+    fn last_progress(&self, observer: &mut dyn RunObserver) {
+        observer.take(&Event::Progress(&self.progress()));
+    }
+
+    fn progress(&self) -> Progress {
+        let mut all = Progress { elapsed_ns: 0, workers: Vec::new() };
+        for peer in &self.peers {
+            let (elapsed_ns, workers) = peer.progress();
+            all.elapsed_ns = all.elapsed_ns.max(elapsed_ns);
+            all.workers.extend(workers);
+        }
+        all
+    }
+
+    fn so_far(&self) -> Recording {
+        recording_of(self.peers.iter().map(Peer::so_far).collect())
+    }
+}
+
+impl std::fmt::Debug for Hosts {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}", counted(self.peers.len() as u64, "host"))
+    }
+}

@@ -1,0 +1,299 @@
+//! One server, as a client knows it.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use iolab_activity::Failure;
+use iolab_bounded_read::RECORDING;
+use iolab_clock::Clock;
+use iolab_recording::{Recording, WorkerProgress};
+
+use crate::address::{Fallback, HostAddress};
+use crate::channel::{Channel, ChannelError, Frame, FrameKind};
+use crate::clock_offset::ClockOffset;
+use crate::gather::Gathered;
+use crate::greeting::{self, GREETING_NS};
+use crate::message::{ProgressThere, ToClient, ToServer};
+use crate::parcel::JobParcel;
+use crate::seal::SharedSecret;
+use crate::session::{ALIVE_NS, SILENCE_NS};
+use crate::spool::Receiving;
+
+/// How far a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// It makes its plan.
+    Planning,
+    /// It has a plan.
+    Planned,
+    /// It waits for the start.
+    Ready,
+    /// It has sent all it has.
+    Finished,
+}
+
+/// A server with the jobs of this client.
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) port: u16,
+    pub(crate) channel: Channel,
+    pub(crate) stage: Stage,
+    pub(crate) clock_offset: ClockOffset,
+    /// What it said of its plan: a report, and what is overwritten although it holds something.
+    pub(crate) warnings: Vec<String>,
+    /// Why its results do not come.
+    pub(crate) lost: Option<String>,
+    /// What it has refused, if that is why.
+    pub(crate) refusal: Option<Failure>,
+    pub(crate) laid_out: Option<(std::path::PathBuf, u64, u64)>,
+    planned: Option<Recording>,
+    so_far: Option<Recording>,
+    recording: Option<Recording>,
+    progress: ProgressThere,
+    receiving: Receiving,
+    heard_ns: u64,
+    spoken_ns: u64,
+}
+
+impl Peer {
+    /// Connects and greets.
+    ///
+    /// # Errors
+    /// A sentence that names the server.
+    pub(crate) fn connect(
+        address: &HostAddress,
+        secret: Option<&SharedSecret>,
+        clock: &Clock,
+    ) -> Result<Peer, Failure> {
+        let named = |why: String| Failure::failed(format!("client {address}: {why}"));
+        let socket = open(address).map_err(|error| named(explained(&error)))?;
+        let mut channel = greeting::greet(socket, secret, clock).map_err(named)?;
+        channel.allow(RECORDING.bytes);
+        let now_ns = clock.now_ns();
+        Ok(Peer {
+            name: address.name(),
+            port: address.port().unwrap_or(0),
+            channel,
+            stage: Stage::Planning,
+            clock_offset: ClockOffset::default(),
+            warnings: Vec::new(),
+            lost: None,
+            refusal: None,
+            laid_out: None,
+            planned: None,
+            so_far: None,
+            recording: None,
+            progress: ProgressThere::default(),
+            receiving: Receiving::default(),
+            heard_ns: now_ns,
+            spoken_ns: now_ns,
+        })
+    }
+
+    pub(crate) fn send_job(&mut self, parcel: JobParcel) {
+        self.say(&ToServer::Job(Box::new(parcel)));
+    }
+
+    /// Says something; a server that has gone is noticed when it is listened to.
+    pub(crate) fn say(&mut self, message: &ToServer) {
+        if self.is_there() {
+            self.channel.say(message);
+            let _ = self.channel.flush();
+        }
+    }
+
+    /// Whether something is still to come of it.
+    pub(crate) fn is_there(&self) -> bool {
+        self.lost.is_none() && self.stage != Stage::Finished
+    }
+
+    /// Takes what has come, and notices a server that has gone.
+    pub(crate) fn listen(&mut self, clock: &Clock) {
+        if !self.is_there() {
+            return;
+        }
+        if let Err(error) = self.listen_once(clock) {
+            self.lost = Some(match (&self.refusal, error) {
+                (Some(refusal), _) => refusal.message.trim_end().to_owned(),
+                (None, ChannelError::Closed) => "the server ended, or was killed".to_owned(),
+                (None, ChannelError::Silent { seconds }) => format!("the server said nothing for {seconds} s"),
+                (None, error) => error.to_string(),
+            });
+        }
+    }
+
+    fn listen_once(&mut self, clock: &Clock) -> Result<(), ChannelError> {
+        let now_ns = clock.now_ns();
+        if now_ns >= self.spoken_ns + ALIVE_NS {
+            self.spoken_ns = now_ns;
+            self.channel.say(&ToServer::Alive);
+        }
+        self.channel.flush()?;
+        let before = self.channel.untaken().len();
+        let filled = self.channel.fill();
+        if self.channel.untaken().len() > before {
+            self.heard_ns = now_ns;
+        }
+        while let Some(frame) = self.channel.next()? {
+            self.take(&frame)?;
+            if self.stage == Stage::Finished {
+                self.channel.say(&ToServer::Received);
+                // It has been given all it needs; if it does not hear that, it keeps its run, too.
+                let _ = self.channel.flush();
+                return Ok(());
+            }
+        }
+        filled?;
+        if self.channel.is_closed() {
+            return Err(ChannelError::Closed);
+        }
+        let is_silent = now_ns >= self.heard_ns + SILENCE_NS;
+        if is_silent { Err(ChannelError::Silent { seconds: SILENCE_NS / 1_000_000_000 }) } else { Ok(()) }
+    }
+
+    fn take(&mut self, frame: &Frame) -> Result<(), ChannelError> {
+        match frame.kind {
+            FrameKind::Message => self.take_message(frame.message()?),
+            FrameKind::Planned => {
+                let planned = recording(frame)?;
+                self.receiving = Receiving::of(planned.plan.workers.len());
+                self.planned = Some(planned);
+                self.stage = self.stage.max(Stage::Planned);
+                Ok(())
+            }
+            FrameKind::SoFar => {
+                self.so_far = Some(self.of_the_plan(recording(frame)?)?);
+                Ok(())
+            }
+            FrameKind::Recording => {
+                self.recording = Some(self.of_the_plan(recording(frame)?)?);
+                self.stage = self.stage.max(Stage::Ready);
+                Ok(())
+            }
+            FrameKind::Piece => self.receiving.add(&frame.payload),
+        }
+    }
+
+    fn take_message(&mut self, message: ToClient) -> Result<(), ChannelError> {
+        match message {
+            ToClient::Refused(refusal) => {
+                self.refusal = Some(refusal.into());
+                return Err(ChannelError::Closed);
+            }
+            ToClient::Warnings { text, accepted } => {
+                self.warnings.extend((!text.is_empty()).then_some(text));
+                self.warnings.extend(accepted.iter().map(|warning| format!("warning: {warning}\n")));
+            }
+            ToClient::LaidOut { path, done_bytes, total_bytes } => {
+                self.laid_out = Some((path, done_bytes, total_bytes));
+            }
+            ToClient::Ready => self.stage = self.stage.max(Stage::Ready),
+            ToClient::Progress(progress) => self.progress = progress,
+            ToClient::Spool { worker, content, bytes } => self.receiving.begin(worker, content, bytes)?,
+            ToClient::Finished if self.recording.is_some() && self.receiving.is_whole() => {
+                self.stage = Stage::Finished;
+            }
+            ToClient::Finished => {
+                return Err(ChannelError::Malformed("the server ended before its results".to_owned()));
+            }
+            ToClient::Pong { .. } | ToClient::Alive => {}
+        }
+        Ok(())
+    }
+
+    /// A recording of the plan that was told before: workers of another could not be told apart.
+    fn of_the_plan(&self, recording: Recording) -> Result<Recording, ChannelError> {
+        let planned = self.planned().map(|planned| planned.plan.workers.len());
+        if planned != Some(recording.plan.workers.len()) || !recording.hosts.is_empty() {
+            return Err(ChannelError::Malformed("the recording is not of the plan".to_owned()));
+        }
+        Ok(recording)
+    }
+
+    /// The recording before the run, once there is a plan.
+    pub(crate) fn planned(&self) -> Option<&Recording> {
+        self.planned.as_ref()
+    }
+
+    /// How many workers it has.
+    fn workers(&self) -> usize {
+        self.planned().map_or(0, |planned| planned.plan.workers.len())
+    }
+
+    /// Where its workers stand.
+    pub(crate) fn progress(&self) -> (u64, impl Iterator<Item = WorkerProgress> + '_) {
+        (self.progress.elapsed_ns(), self.progress.workers(self.workers()))
+    }
+
+    /// Asks for the recording of its run so far.
+    pub(crate) fn ask_so_far(&mut self) {
+        self.so_far = None;
+        self.say(&ToServer::Report);
+    }
+
+    /// Whether the answer is there, or none will come.
+    pub(crate) fn has_so_far(&self) -> bool {
+        self.so_far.is_some() || self.recording.is_some() || !self.is_there()
+    }
+
+    /// What is known of its run now.
+    pub(crate) fn so_far(&self) -> Gathered {
+        let known = self.recording.as_ref().or(self.so_far.as_ref()).or(self.planned.as_ref());
+        self.gathered(known.cloned())
+    }
+
+    /// What came of its run, and what its workers left.
+    pub(crate) fn into_results(mut self) -> (Gathered, Vec<iolab_runner::Spools>) {
+        // A report of the run so far is better than nothing of a server that died.
+        let known = self.recording.take().or(self.so_far.take()).or(self.planned.take());
+        (self.gathered(known), std::mem::take(&mut self.receiving.spools))
+    }
+
+    fn gathered(&self, known: Option<Recording>) -> Gathered {
+        Gathered {
+            name: self.name.clone(),
+            port: self.port,
+            clock: self.clock_offset,
+            recording: known.unwrap_or_else(crate::gather::nothing),
+            lost: self.lost.clone(),
+        }
+    }
+}
+
+/// A recording, checked as one that is read from a file.
+fn recording(frame: &Frame) -> Result<Recording, ChannelError> {
+    let text = std::str::from_utf8(&frame.payload).map_err(|_| ChannelError::Malformed("not UTF-8".to_owned()))?;
+    Recording::from_json(text).map_err(|error| ChannelError::Malformed(error.to_string()))
+}
+
+fn open(address: &HostAddress) -> io::Result<OwnedFd> {
+    if let HostAddress::Unix(path) = address {
+        return Ok(UnixStream::connect(path)?.into());
+    }
+    let mut last = io::Error::other("it has no address");
+    for address in address.resolve(Fallback::Loopback)? {
+        match connect(&address) {
+            Ok(stream) => return Ok(stream.into()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn connect(address: &SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(address, Duration::from_nanos(GREETING_NS))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn explained(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+            format!("no server answers there ({error}): start one with `iolab --server=ADDRESS`")
+        }
+        _ => error.to_string(),
+    }
+}
