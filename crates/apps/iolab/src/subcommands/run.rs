@@ -1,6 +1,6 @@
 //! `iolab run`: everything from the job to the report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iolab_activity::Console;
 use iolab_jobfile::Diagnostic;
