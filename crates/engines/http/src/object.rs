@@ -1,7 +1,7 @@
 //! The paths of objects.
 
-/// Appends a path as it stands in a request and in what is signed: bytes other than letters, digits,
-/// `-._~` and `/` as `%XX` (RFC 3986).
+/// Appends a path as it stands in a request and in what is signed: bytes other than letters,
+/// digits, `-._~` and `/` as `%XX` (RFC 3986).
 pub(crate) fn append_path(out: &mut String, name: &str) {
     if !name.starts_with('/') {
         out.push('/');

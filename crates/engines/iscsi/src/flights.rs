@@ -3,6 +3,9 @@
 //!
 //! Both stay where they are from the first task to the last: they are made once, and the library
 //! is given pointers into them.
+//!
+//! Unsafe code: the callback gets slots and results back as the pointers that the library
+//! was given.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,6 @@
 //! The lane: operations become tasks, poll(2) waits, `iscsi_service` calls back.
+//!
+//! Unsafe code: calls of the library with those pointers, and its socket, borrowed for poll(2).
 
 use std::ffi::c_void;
 use std::os::fd::BorrowedFd;

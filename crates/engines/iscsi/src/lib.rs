@@ -1,5 +1,5 @@
-//! The `libiscsi` engine: logical units of iSCSI targets, by the library `libiscsi`, which is loaded
-//! when it is needed.
+//! The `libiscsi` engine: logical units of iSCSI targets, by the library `libiscsi`, which is
+//! loaded when it is needed.
 //!
 //! ```text
 //! url ─ session: logged in ▶ lane ─ tasks ▶ libiscsi ─▶ socket          all on the lane's thread:

@@ -1,4 +1,6 @@
 //! The functions of `libiscsi` (`iscsi/iscsi.h`, `iscsi/scsi-lowlevel.h`), loaded once.
+//!
+//! Unsafe code: the library's text of an error is read through its pointer.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::sync::OnceLock;

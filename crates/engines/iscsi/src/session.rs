@@ -1,4 +1,6 @@
 //! A session with a target: logged in, and the capacity of the unit known. Cold.
+//!
+//! Unsafe code: calls of the library with its context, and the task of a capacity, read and freed.
 
 use std::ffi::{CString, c_int, c_void};
 
@@ -149,6 +151,9 @@ pub(crate) fn free(functions: &Functions, task: *mut c_void) {
 }
 
 fn c_text(text: &str) -> Result<CString, OpenError> {
-    let wrong = |_| OpenError { message: format!("libiscsi: {text:?} has a zero byte"), errno: Some(libc::EINVAL) };
+    let wrong = |_| OpenError {
+        message: format!("libiscsi: `{}` has a zero byte", text.escape_default()),
+        errno: Some(libc::EINVAL),
+    };
     CString::new(text).map_err(wrong)
 }

@@ -8,9 +8,9 @@
 //!
 //! Servers mostly answer in the order of the requests, so one call receives the headers of the next
 //! replies into `heads` and their data into the slots. Where a header is another one, all behind it
-//! goes to the inbox in the order of the stream, and from there by copies; then there are no guesses
-//! for a while, only headers, each followed by its data in one call. Slots of reads in flight may
-//! hold anything until they end.
+//! goes to the inbox in the order of the stream, and from there by copies; then there are no
+//! guesses for a while, only headers, each followed by its data in one call. Slots of reads in
+//! flight may hold anything until they end.
 
 use std::io;
 

@@ -129,7 +129,8 @@ impl NbdLane {
         for connection in self.connections.iter_mut().filter(|connection| connection.in_flight > 0) {
             let end_ns = connection.silent_since_ns.get_or_insert(now_ns).saturating_add(timeout_ns);
             if now_ns >= end_ns {
-                let why = format!("the server was silent for {:?} while it owed replies", self.asked.timeout);
+                let why =
+                    format!("the server was silent for {} ms while it owed replies", self.asked.timeout.as_millis());
                 connection.break_off(libc::ETIMEDOUT, &why, &mut self.flights);
             } else {
                 next_ns = next_ns.min(end_ns);

@@ -212,7 +212,7 @@ fn a_server_that_is_gone_silent_or_mad_ends_its_operations_and_takes_no_more() {
     let gone = Manner { goes_after: Some(2), ..Manner::default() };
     let mad = Manner { mad: true, ..Manner::default() };
     for (manner, errno, said) in [
-        (silent, libc::ETIMEDOUT, "silent for 60ms"),
+        (silent, libc::ETIMEDOUT, "silent for 60 ms"),
         (gone, libc::ECONNRESET, "the connection is gone"),
         (mad, libc::EPROTO, "breaks the protocol"),
     ] {

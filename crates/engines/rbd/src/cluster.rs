@@ -2,6 +2,8 @@
 //!
 //! Everything is given back in the opposite order when it is dropped. The time of each step is
 //! bounded by settings of the client.
+//!
+//! Unsafe code: calls of both libraries with the handles that they gave, each freed once.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::io;
@@ -165,7 +167,10 @@ impl Client {
 }
 
 fn c_text(text: &str) -> Result<CString, OpenError> {
-    let wrong = |_| OpenError { message: format!("rbd: {text:?} has a zero byte"), errno: Some(libc::EINVAL) };
+    let wrong = |_| OpenError {
+        message: format!("rbd: `{}` has a zero byte", text.escape_default()),
+        errno: Some(libc::EINVAL),
+    };
     CString::new(text).map_err(wrong)
 }
 

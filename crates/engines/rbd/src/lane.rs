@@ -1,4 +1,8 @@
-//! The lane: operations to librbd, whose threads carry them out, and completions back by an eventfd.
+//! The lane: operations to librbd, whose threads carry them out, and completions back by an
+//! eventfd.
+//!
+//! Unsafe code: the library reads and writes slots of the pool until it says that an operation
+//! ended.
 
 use std::ffi::c_void;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

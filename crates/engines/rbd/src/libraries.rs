@@ -1,4 +1,6 @@
 //! The functions of `librados` and `librbd` (`rados/librados.h`, `rbd/librbd.h`), loaded once.
+//!
+//! Unsafe code: the version is asked for by a call with pointers to locals.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;

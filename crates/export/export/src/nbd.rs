@@ -5,8 +5,8 @@
 //! session  one client: handshake, then requests ─▶ Exporter ─▶ lane, replies in the order they finish
 //! ```
 //!
-//! Each client has a lane of its own, opened on its thread; clients share the range lock. A flush of
-//! one client covers the others, if it does for the lanes. What clients send is bounded: names,
+//! Each client has a lane of its own, opened on its thread; clients share the range lock. A flush
+//! of one client covers the others, if it does for the lanes. What clients send is bounded: names,
 //! options, lengths, requests in flight, clients, and the time for a handshake. The protocol is in
 //! the crate `iolab-nbd`. Deliberately not here: TLS, several exports, block status.
 

@@ -14,7 +14,8 @@ const ON_THE_WIRE: [i32; 8] = [
     libc::ESHUTDOWN,
 ];
 
-/// The errno of an error number of a reply; an unknown one counts as `EINVAL`, as the protocol says.
+/// The errno of an error number of a reply; an unknown one counts as `EINVAL`, as the protocol
+/// says.
 pub fn errno_of_wire(error: u32) -> i32 {
     i32::try_from(error).ok().filter(|errno| ON_THE_WIRE.contains(errno)).unwrap_or(libc::EINVAL)
 }

@@ -1,4 +1,5 @@
-//! Requests and replies: read as they were made, wherever they are cut, and any bytes without a panic.
+//! Requests and replies: read as they were made, wherever they are cut, and any bytes without a
+//! panic.
 
 use iolab_nbd::{
     CHUNK_BYTES, DATA_CHUNK_BYTES, NbdChunk, NbdCommand, NbdReply, NbdRequest, REQUEST_BYTES, SIMPLE_REPLY_BYTES,

@@ -1,5 +1,5 @@
-//! `iolab doctor [JOB | DEVICE]`: the command line of `iolab-doctor`, which checks what this machine
-//! can and cannot do, and what a block device is.
+//! `iolab doctor [JOB | DEVICE]`: the command line of `iolab-doctor`, which checks what this
+//! machine can and cannot do, and what a block device is.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,8 +18,8 @@ pub(crate) struct DoctorArguments {
     /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// A job as for `iolab run`: check only what matters to it, and whether it would run; or a block
-    /// device (`/dev/sda`): show what it is, down to the disks below it
+    /// A job as for `iolab run`: check only what matters to it, and whether it would run; or a
+    /// block device (`/dev/sda`): show what it is, down to the disks below it
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE | DEVICE")]
     pub(crate) words: Vec<String>,
 }

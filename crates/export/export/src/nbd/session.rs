@@ -5,8 +5,8 @@
 //!        └▶ data of a write: directly to its slot           data of a read: directly from its slot
 //! ```
 //!
-//! A request takes a slot; while all slots are taken, nothing is received, so that a client waits. A
-//! slot is free again when its reply has gone.
+//! A request takes a slot; while all slots are taken, nothing is received, so that a client waits.
+//! A slot is free again when its reply has gone.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;

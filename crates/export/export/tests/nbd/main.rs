@@ -1,4 +1,5 @@
-//! The server of NBD, spoken to by a client that checks every byte, and by clients that are hostile.
+//! The server of NBD, spoken to by a client that checks every byte, and by clients that are
+//! hostile.
 
 mod client;
 
