@@ -71,8 +71,8 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("a program", "2-4", recording.workers.len() == 3),
             ("zones", "2-8", recording.plan.workers[0].workload.zones.is_some() && worker.zone_resets == Some(3)),
             ("priorities", "2-8", !worker.directions[1].priorities.is_empty()),
-            ("servers", "2-8", recording.is_of_servers()),
-            ("whose logs", "2-8", recording.plan.workers[1].logs.client.is_some()),
+            ("servers", "2-9", recording.is_of_servers()),
+            ("whose logs", "2-9", recording.plan.workers[1].logs.client.is_some()),
             ("figures of files", "2-5", recording.workers[1].files.len() == 2),
         ];
         for (what, step, is_there) in facts {
