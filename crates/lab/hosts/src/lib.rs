@@ -7,8 +7,8 @@
 //!           └── gather: one plan, one recording, histograms merged
 //! ```
 //!
-//! The protocol is iolab's own ([`mod@message`] has its order): programs of fio cannot take part.
-//! What jobs of clients may touch is decided in [`mod@fence`], who may connect in [`mod@server`].
+//! The protocol is iolab's own (`message` has its order): programs of fio cannot take part.
+//! What jobs of clients may touch is decided in `fence`, who may connect in `server`.
 
 mod address;
 mod channel;

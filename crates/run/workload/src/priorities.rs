@@ -106,7 +106,7 @@ mod tests {
         fn fill(&mut self, out: &mut OpBatch) {
             out.clear();
             while out.room() > 0 {
-                let length = if out.room() % 2 == 0 { 4096 } else { 8192 };
+                let length = if out.room().is_multiple_of(2) { 4096 } else { 8192 };
                 let kind = if out.room() % 4 < 2 { OpKind::Read } else { OpKind::Write };
                 out.push(Op { offset: 0, length, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 });
             }
