@@ -36,11 +36,27 @@ pub struct FileTarget {
     pub fd: RawFd,
     /// Whether trims are discards of a block device rather than holes in a file.
     pub is_block_device: bool,
+    /// Whether trims reset zones of that device.
+    is_zoned: bool,
+}
+
+impl FileTarget {
+    /// An open file. A block device is asked whether it has zones.
+    #[must_use]
+    pub fn new(fd: RawFd, is_block_device: bool) -> FileTarget {
+        FileTarget { fd, is_block_device, is_zoned: is_block_device && zones::is_zoned(fd) }
+    }
+
+    /// Whether trims are nothing but discards of a block device.
+    #[must_use]
+    pub fn discards(self) -> bool {
+        self.is_block_device && !self.is_zoned
+    }
 }
 
 impl From<&TargetFile> for FileTarget {
     fn from(file: &TargetFile) -> FileTarget {
-        FileTarget { fd: file.fd, is_block_device: file.is_block_device }
+        FileTarget::new(file.fd, file.is_block_device)
     }
 }
 
@@ -95,8 +111,8 @@ mod tests {
     fn each_kind_reaches_its_call_and_data_is_refused() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(8192).unwrap();
-        let good = FileTarget { fd: file.as_raw_fd(), is_block_device: false };
-        let bad = FileTarget { fd: -1, is_block_device: false };
+        let good = FileTarget::new(file.as_raw_fd(), false);
+        let bad = FileTarget::new(-1, false);
         for (kind, expected, on_bad) in [
             (OpKind::Trim, 0, -libc::EBADF),
             (OpKind::Sync, 0, -libc::EBADF),

@@ -1,8 +1,8 @@
 //! Trim: discarding a range of a block device or of a file.
 //!
 //! A block device is told with `BLKDISCARD` (linux/fs.h), whose range must be aligned to the
-//! logical block size. A zoned one does not discard: a range of whole zones is reset instead. A
-//! file gets a hole: `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the file system passes on
+//! logical block size. Of a zoned one, a range of whole zones is reset (`BLKRESETZONE`), even if it
+//! can discard, because a discard leaves the write pointers where they are. A file gets a hole: `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the file system passes on
 //! to the device if it is mounted with `discard`. Afterwards a trimmed range of a file reads as
 //! zeroes; on a device the result depends on the device. Unsafe because the descriptor is a number
 //! that the runner keeps open, and the ioctl reads a range by pointer.
@@ -25,13 +25,10 @@ pub fn trim(target: FileTarget, offset: u64, length: u64) -> i32 {
     if !target.is_block_device {
         return punch_hole(target.fd, offset, length);
     }
-    match discard(target.fd, offset, length) {
-        refused if refused == -libc::EOPNOTSUPP => match reset_zones(target.fd, offset, length) {
-            0 => 0,
-            _ => refused,
-        },
-        done => done,
+    if target.is_zoned && reset_zones(target.fd, offset, length) == 0 {
+        return 0;
     }
+    discard(target.fd, offset, length)
 }
 
 /// Punches a hole of `length` bytes at `offset`, keeping the file's size. 0 or a negative errno.
@@ -60,7 +57,7 @@ mod tests {
         file.write_all_at(&[7; 65536], 0).unwrap();
         file.sync_all().unwrap();
         let before = file.metadata().unwrap();
-        let target = FileTarget { fd: file.as_raw_fd(), is_block_device: false };
+        let target = FileTarget::new(file.as_raw_fd(), false);
         assert_eq!(trim(target, 16384, 32768), 0);
         let after = file.metadata().unwrap();
         assert_eq!(after.len(), before.len(), "the size is kept");
@@ -75,10 +72,10 @@ mod tests {
     fn impossible_trims_say_why() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let readonly = std::fs::File::open(file.path()).unwrap();
-        let as_file = |fd| FileTarget { fd, is_block_device: false };
+        let as_file = |fd| FileTarget::new(fd, false);
         assert_eq!(trim(as_file(readonly.as_raw_fd()), 0, 4096), -libc::EBADF);
         assert_eq!(trim(as_file(file.as_raw_fd()), 0, 0), -libc::EINVAL);
-        let pretended = FileTarget { fd: file.as_raw_fd(), is_block_device: true };
+        let pretended = FileTarget::new(file.as_raw_fd(), true);
         assert_eq!(trim(pretended, 0, 4096), -libc::ENOTTY, "a file is no block device");
     }
 }

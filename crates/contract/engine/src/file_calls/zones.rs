@@ -16,6 +16,8 @@ const BLKREPORTZONE: libc::c_ulong = 3 << 30 | 16 << 16 | 0x12 << 8 | 130;
 const BLKRESETZONE: libc::c_ulong = 1 << 30 | 16 << 16 | 0x12 << 8 | 131;
 /// `_IOW(0x12, 136, struct blk_zone_range)`.
 const BLKFINISHZONE: libc::c_ulong = 1 << 30 | 16 << 16 | 0x12 << 8 | 136;
+/// `_IOR(0x12, 132, __u32)`: the length of a zone in sectors, 0 without zones.
+const BLKGETZONESZ: libc::c_ulong = 2 << 30 | 4 << 16 | 0x12 << 8 | 132;
 /// Flag of a report: zones have their capacities.
 const HAS_CAPACITY: u32 = 1;
 
@@ -95,6 +97,15 @@ pub fn zone_call(fd: RawFd, call: ZoneCall<'_>) -> Result<(), i32> {
             outcome(range_call(fd, BLKFINISHZONE, start_bytes, length_bytes))
         }
     }
+}
+
+/// Whether a block device has zones.
+pub(super) fn is_zoned(fd: RawFd) -> bool {
+    let mut sectors: u32 = 0;
+    let address: *mut u32 = &mut sectors;
+    // SAFETY: the request writes one u32 to the address given, which is that of a live one.
+    let result = retry(|| unsafe { libc::ioctl(fd, BLKGETZONESZ as _, address) } as isize);
+    result == 0 && sectors > 0
 }
 
 /// Empties the zones of a range, which begins and ends with a zone. 0 or a negative errno.

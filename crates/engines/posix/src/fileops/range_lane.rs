@@ -80,7 +80,7 @@ impl OpenFile {
             errno: error.raw_os_error(),
         })?;
         let fd = reopened.as_ref().map_or(file.fd, AsRawFd::as_raw_fd);
-        Ok(OpenFile { target: FileTarget { fd, is_block_device: file.is_block_device }, _reopened: reopened })
+        Ok(OpenFile { target: FileTarget::new(fd, file.is_block_device), _reopened: reopened })
     }
 }
 

@@ -90,7 +90,7 @@ impl MappedFile {
         let fd = reopened.as_ref().map_or(file.fd, AsRawFd::as_raw_fd);
         let size = if file.is_block_device { file.size_bytes } else { length_of(fd)? };
         let mut mapped = MappedFile {
-            target: FileTarget { fd, is_block_device: file.is_block_device },
+            target: FileTarget::new(fd, file.is_block_device),
             _reopened: reopened,
             readable: mode != libc::O_WRONLY,
             writable: mode != libc::O_RDONLY,

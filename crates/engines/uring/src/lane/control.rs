@@ -18,8 +18,9 @@ impl UringLane {
         }
         let file = self.files[op.file as usize];
         let length = u64::from(op.length);
-        let discards = op.kind == OpKind::Trim && file.is_block_device;
-        if self.gate.poll_device || (discards && !self.discards_by_ring) {
+        let discards = op.kind == OpKind::Trim && file.discards();
+        let resets = op.kind == OpKind::Trim && file.is_block_device && !discards;
+        if self.gate.poll_device || resets || (discards && !self.discards_by_ring) {
             let result = perform(file, op);
             self.done.push(Completion { slot: u32::from(op.slot), result });
             self.held += 1;
@@ -92,7 +93,7 @@ impl UringLane {
         let number = (sqe.word >> abi::FILE_SHIFT) as u32;
         let registered = self.control_flags & sqe_flag::FIXED_FILE != 0;
         let fd = if registered { self.files[number as usize].fd } else { number as i32 };
-        let result = trim(FileTarget { fd, is_block_device: true }, sqe.addr, sqe.addr3);
+        let result = trim(FileTarget::new(fd, true), sqe.addr, sqe.addr3);
         self.discards_by_ring &= result < 0;
         result
     }
