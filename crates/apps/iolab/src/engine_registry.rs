@@ -39,6 +39,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_posix::fileops::Falloc>(),
     EngineEntry::of::<iolab_engine_posix::fileops::Ftruncate>(),
     EngineEntry::of::<iolab_engine_null::Cpuio>(),
+    EngineEntry::of::<iolab_engine_null::Exec>(),
 ];
 
 /// The table for lookups.
