@@ -86,6 +86,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         workers: Vec::new(),
         devices: Vec::new(),
         observations: None,
+        idleness: None,
         findings: Vec::new(),
         warnings: plan.warnings.clone(),
         interrupted: false,

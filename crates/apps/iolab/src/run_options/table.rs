@@ -3,7 +3,7 @@
 use iolab_jobfile::command_line::{Argument, ProgramOption};
 use iolab_units::{KbBase, NS_PER_SECOND, parse_count, parse_ns};
 
-use super::values::{EtaWhen, OutputFormat, RunOptions, StudyWords, VaryWords};
+use super::values::{EtaWhen, IdleProfile, OutputFormat, RunOptions, StudyWords, VaryWords};
 
 /// Why a value was refused.
 #[derive(Debug)]
@@ -198,9 +198,9 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     .letter('a'),
     switch("bandwidth-log", "Write aggregate bandwidth logs", on!(bandwidth_log)).letter('b').not_in_study(EACH_TRIAL),
     option("latency-log", "Write aggregate latency logs", NO_LATENCY_LOG).with_value("PREFIX").letter('l'),
-    option("idle-prof", "Measure CPU idleness", Support::Missing("iolab does not measure idleness"))
-        .with_value("WHAT")
-        .letter('I'),
+    valued("idle-prof", "WHAT", "Measure how idle the CPUs are: system, percpu, or calibrate (without a run)", idle)
+        .letter('I')
+        .not_in_study(EACH_TRIAL),
     valued("trigger-file", "FILE", "End the jobs and run the trigger when this file appears", word!(trigger_file))
         .letter('W')
         .not_in_study(EACH_TRIAL),
@@ -363,6 +363,18 @@ fn formats(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
         }
     }
     Ok(run)
+}
+
+fn idle(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
+    let profile = match text {
+        "calibrate" => IdleProfile::Calibrate,
+        "system" => IdleProfile::System,
+        "percpu" => IdleProfile::PerCpu,
+        other => {
+            return Err(advise(format!("`{other}` is not a value of --idle-prof"), "system, percpu or calibrate"));
+        }
+    };
+    Ok(RunOptions { idle_profile: Some(profile), ..run })
 }
 
 fn eta(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
