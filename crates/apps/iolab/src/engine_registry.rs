@@ -24,6 +24,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_http::Http>(),
     EngineEntry::of::<iolab_engine_rbd::Rbd>(),
     EngineEntry::of::<iolab_engine_iscsi::Iscsi>(),
+    EngineEntry::of::<iolab_engine_sg::Sg>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
     EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),

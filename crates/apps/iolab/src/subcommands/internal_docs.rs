@@ -61,7 +61,6 @@ const ABSENT_ENGINES: &[(&str, &str)] = &[
     ),
     ("netsplice", "`net` sends the same data without splice(2)"),
     ("page_fault", "no data moves; `mmap` reads and writes mapped files"),
-    ("sg", "a rarely used way to the same devices"),
 ];
 
 fn engines_page() -> String {
