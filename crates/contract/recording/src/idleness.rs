@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn the_processors_are_summed_up() {
         let of = |values: &[(f64, f64)]| {
-            let cpus = (0..).zip(values).map(|(cpu, (unit_ns, idle))| CpuIdleness { cpu, unit_ns: *unit_ns, idle: *idle });
+            let cpus =
+                (0..).zip(values).map(|(cpu, (unit_ns, idle))| CpuIdleness { cpu, unit_ns: *unit_ns, idle: *idle });
             let idleness = Idleness { per_cpu: false, cpus: cpus.collect() };
             (idleness.idle(), idleness.unit_mean_ns(), idleness.unit_stddev_ns())
         };

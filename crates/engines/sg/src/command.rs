@@ -119,9 +119,22 @@ fn word(answer: &[u8; CAPACITY_BYTES], at: usize) -> u32 {
 /// format (SPC-5, section 4.4).
 pub(crate) fn sense_text(sense: &[u8]) -> String {
     const KEYS: [&str; 16] = [
-        "no sense", "recovered error", "not ready", "medium error", "hardware error", "illegal request",
-        "unit attention", "data protect", "blank check", "vendor specific", "copy aborted", "aborted command",
-        "reserved", "volume overflow", "miscompare", "completed",
+        "no sense",
+        "recovered error",
+        "not ready",
+        "medium error",
+        "hardware error",
+        "illegal request",
+        "unit attention",
+        "data protect",
+        "blank check",
+        "vendor specific",
+        "copy aborted",
+        "aborted command",
+        "reserved",
+        "volume overflow",
+        "miscompare",
+        "completed",
     ];
     let at = |place: usize| sense.get(place).copied().unwrap_or(0);
     let (key, code, qualifier) = match at(0) & 0x7f {

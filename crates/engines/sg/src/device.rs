@@ -58,8 +58,7 @@ impl ScsiDevice {
             let why = format!("cannot open {name}: {error}");
             OpenError { message: why, errno: error.raw_os_error() }
         })?;
-        let mut device =
-            ScsiDevice { path: path.to_owned(), file, has_queue: is_character, blocks: 0, block_bytes: 0 };
+        let mut device = ScsiDevice { path: path.to_owned(), file, has_queue: is_character, blocks: 0, block_bytes: 0 };
         let (blocks, block_bytes) = device.capacity().map_err(|(why, errno)| no_scsi(&format!(" ({why})"), errno))?;
         if blocks == 0 || !(512..=1 << 20).contains(&block_bytes) || blocks.checked_mul(block_bytes.into()).is_none() {
             let message = format!("{name} says that it has {blocks} blocks of {block_bytes} bytes");

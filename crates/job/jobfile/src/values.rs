@@ -66,7 +66,9 @@ pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> 
         return Err(whole.refuse("the value is empty"));
     }
     let control = |(_, letter): &(usize, char)| letter.is_control() && *letter != '\t';
-    if let (false, Some((at, letter))) = (matches!(kind, ValueKind::Text | ValueKind::JobText), whole.text.char_indices().find(control)) {
+    if let (false, Some((at, letter))) =
+        (matches!(kind, ValueKind::Text | ValueKind::JobText), whole.text.char_indices().find(control))
+    {
         return Err(whole
             .sub(at, at + letter.len_utf8())
             .refuse("there is a line break or another control character in it"));

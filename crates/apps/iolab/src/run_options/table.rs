@@ -91,7 +91,9 @@ const PROGRESS: &str = "a study always shows its progress";
 /// Shortest interval of the status line, as in fio.
 const SHORTEST_ETA_NS: u64 = 250_000_000;
 
-const NO_REMOTE: Support = Support::Missing("a server runs no commands for its clients; --trigger=COMMAND runs here, after the jobs of all servers have ended");
+const NO_REMOTE: Support = Support::Missing(
+    "a server runs no commands for its clients; --trigger=COMMAND runs here, after the jobs of all servers have ended",
+);
 
 // The compiler counts assigning a field as reading it, so these build a new struct. (Appending to a
 // list reads it: lists have tests of their effect.)
@@ -212,7 +214,12 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .not_in_study(EACH_TRIAL),
     option("trigger-remote", "Command of the trigger on servers", NO_REMOTE).with_value("COMMAND").letter('J'),
     valued("inflate-log", "FILE", "Print a log that log_store_compressed has written", word!(inflate_log)).letter('X'),
-    option("merge-blktrace-only", "Merge traces and end", Support::Missing("traces are merged while they are replayed, not into a file")).letter('A'),
+    option(
+        "merge-blktrace-only",
+        "Merge traces and end",
+        Support::Missing("traces are merged while they are replayed, not into a file"),
+    )
+    .letter('A'),
     valued("server", "ADDRESS", "Run the jobs of clients: HOST,PORT, ip6:HOST,PORT or sock:PATH", word!(server))
         .optional()
         .letter('S')

@@ -27,7 +27,15 @@ iolab_engine::conformance_suite!(conformance, Exec, super::sleeping());
 
 fn open(setup: &ConformanceSetup) -> Result<ExecLane, OpenError> {
     let options = &setup.options;
-    Exec::open(&LaneRequest { files: &[], depth: 1, buffers: PoolView::EMPTY, options, direct: false, seed: 0, worker: 0 })
+    Exec::open(&LaneRequest {
+        files: &[],
+        depth: 1,
+        buffers: PoolView::EMPTY,
+        options,
+        direct: false,
+        seed: 0,
+        worker: 0,
+    })
 }
 
 /// The result of one operation.
