@@ -65,8 +65,8 @@ fn an_engine_with_devices_of_its_own_says_how_large_they_are() {
 
 #[test]
 fn an_option_of_the_engine_names_its_device() {
-    let resolved = plan(&section("ioengine=exports address=far://shelf bs=8k"));
-    let worker = &resolved.workers[0];
+    let named = plan(&section("ioengine=exports address=far://shelf bs=8k"));
+    let worker = &named.workers[0];
     assert_eq!((worker.files.len(), worker.files[0].path.to_str()), (1, Some("far://shelf")));
     assert_eq!((worker.files[0].length_bytes, worker.process.thread), (GIB, true));
     let named = plan(&section("ioengine=exports filename=far\\://shelf bs=8k"));
