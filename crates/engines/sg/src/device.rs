@@ -82,8 +82,8 @@ impl ScsiDevice {
         Ok(long_capacity(&answer))
     }
 
-    /// Does a command that reads, and waits. A unit attention is news for whoever asks first, so the
-    /// command is then repeated.
+    /// Does a command that reads, and waits. A unit attention is news for whoever asks first, so
+    /// the command is then repeated.
     fn ask(&self, command: &Command, answer: &mut [u8]) -> Result<(), (String, i32)> {
         let mut sense = [0; SENSE_BYTES];
         let mut tries = 3;

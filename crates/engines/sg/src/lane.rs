@@ -1,7 +1,7 @@
 //! The lane: one request for each slot, at an address that does not change.
 //!
-//! Guarantees: a slot is the kernel's from `submit` until its request has been read back; a lane that
-//! is dropped waits for that.
+//! Guarantees: a slot is the kernel's from `submit` until its request has been read back; a lane
+//! that is dropped waits for that.
 //!
 //! Unsafe code: requests name slots, commands and sense data by address.
 
@@ -150,8 +150,8 @@ impl SgLane {
             return Ok(true);
         }
         let header: *const SgHeader = &raw const flight.header;
-        // SAFETY: the kernel reads one header; what it names stays where it is until the request has
-        // been read back.
+        // SAFETY: the kernel reads one header; what it names stays where it is until the request
+        // has been read back.
         let written = unsafe { libc::write(fd, header.cast(), size_of::<SgHeader>()) };
         if written < 0 {
             return match last_errno() {

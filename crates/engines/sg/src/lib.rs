@@ -9,7 +9,8 @@
 //! File systems, the page cache and the block layer's splitting are passed by, so whoever writes is
 //! responsible for what is there; see `safety.rs`.
 //!
-//! Unsafe island: the kernel reads and writes slots, commands and sense data while it has a request.
+//! Unsafe island: the kernel reads and writes slots, commands and sense data while it has a
+//! request.
 #![allow(unsafe_code, reason = "island: requests of the kernel with pointers into slots")]
 
 mod command;

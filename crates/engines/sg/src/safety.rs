@@ -1,5 +1,5 @@
-//! Whether a job may write to a SCSI disk past the kernel's block layer, which would protect what is
-//! in use. Cold.
+//! Whether a job may write to a SCSI disk past the kernel's block layer, which would protect what
+//! is in use. Cold.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,7 +26,8 @@ pub(crate) fn refusal(name: &Path, job: &str, allowed: &[PathBuf]) -> Option<Str
 fn judge(device: &ScsiDevice, block: Option<&Path>) -> Option<String> {
     if let Some(block) = block {
         let shown = block.display();
-        // Exclusively, as in mkfs(8): fails if a mounted file system, RAID or volume group holds it.
+        // Exclusively, as in mkfs(8): fails if a mounted file system, RAID or volume group holds
+        // it.
         match File::options().read(true).custom_flags(libc::O_EXCL).open(block) {
             Ok(_) => {}
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => return Some(format!("{shown} is in use")),

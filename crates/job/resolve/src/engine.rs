@@ -68,7 +68,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> EnginePlan {
 
 /// The text with the job's name and runtime in place; see [`ValueKind::JobText`].
 fn of_job(job: &Job<'_>, text: &str) -> String {
-    let seconds = crate::limits::runtime_ns(job).unwrap_or(0) / 1_000_000_000;
+    let seconds = job.runtime_ns().unwrap_or(0) / 1_000_000_000;
     text.replace("%r", &seconds.to_string()).replace("%n", &job.section.name)
 }
 

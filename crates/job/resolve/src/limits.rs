@@ -10,7 +10,7 @@ use crate::sizes::Extents;
 
 /// Resolves times, loops and amounts.
 pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
-    let runtime = runtime_ns(job);
+    let runtime = job.runtime_ns();
     let mut time_based = job.on("time_based");
     if time_based && runtime.is_none() {
         job.refuse_unless_fio(
@@ -36,11 +36,6 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
         io_count,
         steady: crate::steady::resolve(job),
     }
-}
-
-/// The runtime, unless it is unlimited.
-pub(crate) fn runtime_ns(job: &Job<'_>) -> Option<u64> {
-    Some(job.request.overrides.runtime_ns.unwrap_or(job.time_ns("runtime"))).filter(|ns| *ns > 0)
 }
 
 /// `ramp_size`; a percentage refers to the bytes of a pass.

@@ -13,7 +13,7 @@
 use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
@@ -66,11 +66,8 @@ impl IdleThreads {
     /// # Errors
     /// One could not be bound to its processor, or not be made idle.
     pub fn are_calibrated(&mut self) -> io::Result<bool> {
-        loop {
-            match self.calibrated.try_recv() {
-                Ok(cpu) => self.cpus.push(cpu?),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-            }
+        while let Ok(cpu) = self.calibrated.try_recv() {
+            self.cpus.push(cpu?);
         }
         Ok(self.cpus.len() == self.wanted)
     }
