@@ -101,7 +101,7 @@ impl SgLane {
         let block = u64::from(device.block_bytes);
         let flight = self.flights.get_mut(usize::from(op.slot)).ok_or(libc::EFAULT)?;
         let (lba, blocks) = (op.offset / block, (u64::from(op.length) / block) as u32);
-        let is_whole = op.offset % block == 0 && u64::from(op.length) % block == 0 && blocks > 0;
+        let is_whole = op.offset.is_multiple_of(block) && u64::from(op.length).is_multiple_of(block) && blocks > 0;
         if !op.kind.is_sync() && !is_whole {
             return Err(libc::EINVAL);
         }
