@@ -89,6 +89,11 @@ def combinations():
         "--zonemode=nosuch", "--numjobs=0", "--rate_process=nosuch", "--mem=nosuch",
     ]:
         yield from add(size, *wrong.split())
+    # Programs beside jobs, and the idleness of processors.
+    yield from add("--ioengine=exec", "--program=/bin/sleep", "--arguments=60", "--runtime=1")
+    yield from add("--ioengine=exec", "--program=/bin/sleep", "--arguments=60", "--runtime=1", "--std_redirect=0")
+    for what in ["system", "percpu"]:
+        yield from add("--ioengine=null", "--rw=read", "--bs=4k", "--size=64m", f"--idle-prof={what}")
 
 
 def paths_of(value, prefix=""):

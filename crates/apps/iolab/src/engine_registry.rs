@@ -24,6 +24,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_http::Http>(),
     EngineEntry::of::<iolab_engine_rbd::Rbd>(),
     EngineEntry::of::<iolab_engine_iscsi::Iscsi>(),
+    EngineEntry::of::<iolab_engine_sg::Sg>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
     EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),
@@ -39,6 +40,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_posix::fileops::Falloc>(),
     EngineEntry::of::<iolab_engine_posix::fileops::Ftruncate>(),
     EngineEntry::of::<iolab_engine_null::Cpuio>(),
+    EngineEntry::of::<iolab_engine_null::Exec>(),
 ];
 
 /// The table for lookups.

@@ -15,7 +15,7 @@ use iolab_resolve::Mode;
 
 pub(crate) use help::{FIO, PLAN, Program, RUN, arguments, usage};
 pub(crate) use table::RUN_OPTIONS;
-pub(crate) use values::{EtaWhen, OutputFormat, RunOptions, StudyWords};
+pub(crate) use values::{EtaWhen, IdleProfile, OutputFormat, RunOptions, StudyWords};
 
 use crate::exit::ExitFailure;
 use table::{Refusal, RunOption, Support};

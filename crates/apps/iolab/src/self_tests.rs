@@ -1,9 +1,11 @@
 //! fio's measurements of the machine and of itself, without a job: checksums (`--crctest`), memory
-//! copies (`--memcpytest`), the processor's clock (`--cpuclock-test`).
+//! copies (`--memcpytest`), the processor's clock (`--cpuclock-test`), a unit of idle work
+//! (`--idle-prof=calibrate`).
 
 use std::fmt::Write as _;
 
 use iolab_clock::Clock;
+use iolab_pipeline::IdleThreads;
 use iolab_plan::VerifyKind;
 
 use crate::exit::ExitFailure;
@@ -44,6 +46,16 @@ pub(crate) fn copies(types: &str) -> Result<String, ExitFailure> {
         let _ = writeln!(text, "\t{bytes:7} bytes:\t{rate:8.2} MiB/sec");
     }
     Ok(text)
+}
+
+/// How long a unit of idle work takes.
+///
+/// # Errors
+/// A thread could not be bound to its processor.
+pub(crate) fn idle_calibration() -> Result<String, ExitFailure> {
+    let measured = IdleThreads::calibrate().and_then(IdleThreads::calibration_only);
+    let failed = |error| ExitFailure::failed(format!("iolab: --idle-prof=calibrate: {error}"));
+    measured.map(|idleness| iolab_report::calibration_report(&idleness)).map_err(failed)
 }
 
 /// Whether the processor's clock can be trusted, and the exit code.

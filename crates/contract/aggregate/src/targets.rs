@@ -45,7 +45,7 @@ pub fn targets(recording: &Recording) -> Vec<ReachedStorage> {
     for worker in &recording.plan.workers {
         match worker.engine.traits().reach {
             Reach::Unknown => return Vec::new(),
-            Reach::Processor | Reach::Network | Reach::Nothing => all.push(ReachedStorage::Nothing),
+            Reach::Processor | Reach::Programs | Reach::Network | Reach::Nothing => all.push(ReachedStorage::Nothing),
             Reach::Device => {
                 all.extend(worker.files.iter().map(|file| ReachedStorage::Driven(file.path.display().to_string())));
             }

@@ -22,6 +22,8 @@ pub enum Reach {
     Network,
     /// The processor only.
     Processor,
+    /// Programs that the job starts; what they do is unknown.
+    Programs,
     /// Nothing: an operation is complete as soon as it is submitted.
     Nothing,
     /// Unknown: the plan comes from another program.

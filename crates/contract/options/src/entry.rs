@@ -216,6 +216,9 @@ pub enum Category {
 pub enum ValueKind {
     /// Any text → `Value::Text`.
     Text,
+    /// Any text, in which `%n` stands for the job's name and `%r` for its runtime in seconds →
+    /// `Value::Text`. Only for options of engines; a plan has the text with both in place.
+    JobText,
     /// `0`/`1`, or no value at all (meaning 1) → `Value::Flag`. `=value` is optional.
     Switch,
     /// `0`/`1`, value required → `Value::Flag`.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use iolab_plan::Plan;
 use serde::{Deserialize, Serialize};
 
-use crate::{Calibration, DeviceUse, Finding, Host, HostFacts, Observations, WorkerRecording};
+use crate::{Calibration, DeviceUse, Finding, Host, HostFacts, Idleness, Observations, WorkerRecording};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Recording {
     /// Samples of the machine during the run, if any were taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observations: Option<Observations>,
+    /// How idle the processors were, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idleness: Option<Idleness>,
     /// Warnings about the figures, the most severe first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

@@ -29,6 +29,7 @@ fn empty() -> Recording {
         workers: Vec::new(),
         devices: Vec::new(),
         observations: None,
+        idleness: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

@@ -66,7 +66,9 @@ pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> 
         return Err(whole.refuse("the value is empty"));
     }
     let control = |(_, letter): &(usize, char)| letter.is_control() && *letter != '\t';
-    if let (false, Some((at, letter))) = (matches!(kind, ValueKind::Text), whole.text.char_indices().find(control)) {
+    if let (false, Some((at, letter))) =
+        (matches!(kind, ValueKind::Text | ValueKind::JobText), whole.text.char_indices().find(control))
+    {
         return Err(whole
             .sub(at, at + letter.len_utf8())
             .refuse("there is a line break or another control character in it"));
@@ -76,7 +78,7 @@ pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> 
 
 fn by_kind(kind: &ValueKind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, ValueError> {
     match kind {
-        ValueKind::Text => Ok(Value::Text(whole.text.to_owned())),
+        ValueKind::Text | ValueKind::JobText => Ok(Value::Text(whole.text.to_owned())),
         ValueKind::Switch | ValueKind::Bool => words::flag(whole),
         ValueKind::Choice(choices) => words::choice(whole, choices),
         ValueKind::Words(known) => words::list(whole, known),

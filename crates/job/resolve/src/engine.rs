@@ -2,7 +2,8 @@
 
 use iolab_engine::EngineDescription;
 use iolab_jobfile::{DiagnosticSeverity, JobSection, default_value};
-use iolab_options::{Direction, OptionEntry, Setting, Settings, Value};
+use iolab_options::{Direction, OptionEntry, Setting, Settings, Value, ValueKind};
+
 use iolab_plan::EnginePlan;
 
 use crate::job::Job;
@@ -53,9 +54,22 @@ pub(crate) fn resolve(job: &Job<'_>) -> EnginePlan {
         } else if let Some(value) = default_value(entry) {
             options.set(entry.name, Setting { value, text: entry.default.to_string(), source: 0, span: (0, 0) });
         }
+        if entry.kind == ValueKind::JobText
+            && let Some(setting) = options.get(entry.name)
+            && let Value::Text(text) = &setting.value
+        {
+            let value = Value::Text(of_job(job, text));
+            options.set(entry.name, Setting { value, ..setting.clone() });
+        }
     }
     let traits = Some(job.engine.capabilities.traits(&options));
     EnginePlan { name: job.engine.name.to_owned(), options, traits }
+}
+
+/// The text with the job's name and runtime in place; see [`ValueKind::JobText`].
+fn of_job(job: &Job<'_>, text: &str) -> String {
+    let seconds = job.runtime_ns().unwrap_or(0) / 1_000_000_000;
+    text.replace("%r", &seconds.to_string()).replace("%n", &job.section.name)
 }
 
 /// Refuses operations that the engine does not support.

@@ -118,6 +118,11 @@ impl<'a> Job<'a> {
         self.value(name, readings::time_ns)
     }
 
+    /// The runtime, ns, unless it is unlimited.
+    pub(crate) fn runtime_ns(&self) -> Option<u64> {
+        Some(self.request.overrides.runtime_ns.unwrap_or(self.time_ns("runtime"))).filter(|ns| *ns > 0)
+    }
+
     /// A word.
     pub(crate) fn word(&self, name: &'static str) -> String {
         self.value(name, readings::word)

@@ -10,7 +10,7 @@ use crate::sizes::Extents;
 
 /// Resolves times, loops and amounts.
 pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
-    let runtime = Some(job.request.overrides.runtime_ns.unwrap_or(job.time_ns("runtime"))).filter(|ns| *ns > 0);
+    let runtime = job.runtime_ns();
     let mut time_based = job.on("time_based");
     if time_based && runtime.is_none() {
         job.refuse_unless_fio(

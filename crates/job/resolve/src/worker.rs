@@ -1,5 +1,7 @@
 //! Turns a section into its workers: every topic is resolved once for each clone.
 
+use std::collections::BTreeMap;
+
 use iolab_plan::WorkerPlan;
 
 use crate::groups::{Placement, job_name};
@@ -77,7 +79,7 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
         section: placement.index,
         clone: job.clone,
         description: job.text("description"),
-        job_options: texts(&job.section.own),
+        job_options: written(job),
         group: placement.group,
         group_reporting: job.on("group_reporting"),
         stage: placement.stage,
@@ -102,4 +104,11 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
         replay::apply(job, placement.first, trace, &mut worker);
     }
     worker
+}
+
+/// The job's own options as the user wrote them, and those of its engine, wherever they stand.
+fn written(job: &Job<'_>) -> BTreeMap<String, String> {
+    let mut options = texts(&job.section.engine_settings);
+    options.append(&mut texts(&job.section.own));
+    options
 }

@@ -65,8 +65,8 @@ fn an_engine_with_devices_of_its_own_says_how_large_they_are() {
 
 #[test]
 fn an_option_of_the_engine_names_its_device() {
-    let resolved = plan(&section("ioengine=exports address=far://shelf bs=8k"));
-    let worker = &resolved.workers[0];
+    let named = plan(&section("ioengine=exports address=far://shelf bs=8k"));
+    let worker = &named.workers[0];
     assert_eq!((worker.files.len(), worker.files[0].path.to_str()), (1, Some("far://shelf")));
     assert_eq!((worker.files[0].length_bytes, worker.process.thread), (GIB, true));
     let named = plan(&section("ioengine=exports filename=far\\://shelf bs=8k"));
@@ -74,11 +74,11 @@ fn an_option_of_the_engine_names_its_device() {
     let findings = refusals(&section("ioengine=exports size=1m"), |_| {});
     assert_eq!(findings[0].reason, "engine exports needs the name of a device");
     assert_eq!(findings[0].suggestion.as_deref(), Some("give address="));
-    let findings = refusals(&section("ioengine=exports address=far://none"), |_| {});
-    assert_eq!(findings[0].reason, "far://none: there is no such drive");
-    let both = support::resolved(&section("ioengine=exports address=far://shelf filename=far://none"), |_| {});
+    let both = resolved(&section("ioengine=exports address=far://shelf filename=far://none"), |_| {});
     let said: Vec<&str> = both.warnings.iter().map(|finding| finding.reason.as_str()).collect();
     assert!(said.contains(&"address names the device, so filename has no effect"), "{said:?}");
+    let findings = refusals(&section("ioengine=exports address=far://none filename=far://shelf"), |_| {});
+    assert_eq!(findings[0].reason, "far://none: there is no such drive");
 }
 
 #[test]

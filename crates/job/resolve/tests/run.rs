@@ -271,3 +271,12 @@ fn a_trace_takes_a_worker_for_each_share_and_says_files_and_depths() {
         assert!(found.iter().any(|error| error.reason.contains(expected)), "{options}: {found:?}");
     }
 }
+
+#[test]
+fn options_of_the_engine_are_options_of_the_job() {
+    let text = "[global]\nioengine=io_uring\nhipri\nsize=1m\n[a]\nsqthread_poll_cpu=2\nrw=read\n";
+    let plan = plan(text);
+    let own: Vec<(&str, &str)> =
+        plan.workers[0].job_options.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(own, [("hipri", ""), ("rw", "read"), ("sqthread_poll_cpu", "2")]);
+}

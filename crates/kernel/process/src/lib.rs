@@ -15,8 +15,8 @@ pub use child::{ChildEnd, Fork, exit_now, fork, kill, reap_child, wait_for_child
 pub use futex::{futex_wait, futex_wake_all};
 pub use placement::{
     cpu_now, cpus_allowed, cpus_allowed_to, lock_memory, map_large_allocations, name_thread, raise_open_files_limit,
-    set_batch, set_cpus, set_cpus_of, set_identity, set_io_priority, set_nice, set_numa_memory, set_write_life_hint,
-    sharpen_timers,
+    set_batch, set_cpus, set_cpus_of, set_identity, set_idle, set_io_priority, set_nice, set_numa_memory,
+    set_write_life_hint, sharpen_timers,
 };
 pub use signals::{INTERRUPTS, REPORTS_ASKED, count_signals, survive_size_limits};
 pub use usage::{Usage, process_usage, thread_id, thread_usage};

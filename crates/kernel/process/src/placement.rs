@@ -71,6 +71,14 @@ pub fn set_batch() -> io::Result<()> {
     check(i64::from(unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) }))
 }
 
+/// Lets the calling thread run only where nothing else would (`SCHED_IDLE`, sched(7)). This needs
+/// no privilege.
+pub fn set_idle() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters are valid for the call; thread 0 is the caller.
+    check(i64::from(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) }))
+}
+
 /// Sets the calling thread's I/O priority: class, level and hint as ioprio_set(2) packs them.
 pub fn set_io_priority(class: u8, level: u8, hint: u16) -> io::Result<()> {
     const WHO_PROCESS: i32 = 1;

@@ -19,6 +19,8 @@ use iolab_runner::Engines;
 /// Symbolic links that are followed in one path; the kernel follows 40 (path_resolution(7)).
 const MOST_PARTS: usize = 4096;
 
+const NOT_FOR_CLIENTS: &str = "is not for jobs of clients: run the job on the server itself";
+
 /// The paths that jobs may touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fence {
@@ -91,8 +93,12 @@ impl Fence {
             for name in devices.filter(|name| !self.admits_device(name) && !self.admits(name)) {
                 refuse(self.refusal(name));
             }
+            let entry = engines.entry(&worker.engine.name);
+            if entry.is_some_and(|entry| entry.description.capabilities.reach == Reach::Programs) {
+                refuse(format!("engine {} runs programs, which {NOT_FOR_CLIENTS}", worker.engine.name));
+            }
             forbidden(worker).into_iter().for_each(|option| {
-                refuse(format!("{option} is not for jobs of clients: run the job on the server itself"));
+                refuse(format!("{option} {NOT_FOR_CLIENTS}"));
             });
         }
         found.into_iter().collect()

@@ -157,6 +157,7 @@ pub(crate) fn nothing() -> Recording {
         workers: Vec::new(),
         devices: Vec::new(),
         observations: None,
+        idleness: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

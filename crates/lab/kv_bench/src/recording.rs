@@ -104,6 +104,7 @@ pub fn recording(plan: Plan, host: HostFacts, version: &str, results: &[Benchmar
         workers,
         devices,
         observations: None,
+        idleness: None,
         findings: all_findings(results, memory_bytes),
         warnings: notes,
         interrupted: results.iter().any(|result| result.threads.iter().any(|thread| thread.interrupted)),

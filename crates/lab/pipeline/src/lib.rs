@@ -9,6 +9,7 @@
 //! program provides the engines and prints the results.
 
 mod device_state;
+mod idleness;
 mod pipeline;
 mod safety;
 mod surroundings;
@@ -16,5 +17,6 @@ mod surroundings;
 pub use device_state::{
     changes_device_settings, check_device_settings, left_over_settings, restore_device_settings, settings_machine,
 };
+pub use idleness::{IdleThreads, IdlenessObserver};
 pub use pipeline::{JudgedPlan, Pipeline, PlanRequest, Planned, read_job_file, redaction};
 pub use surroundings::ThisMachine;

@@ -30,7 +30,8 @@ pub(crate) fn targets(engines: Engines, plans: &[Plan]) -> Vec<Target> {
     for plan in plans {
         for worker in &plan.workers {
             let Some(engine) = engines.description(&worker.engine.name) else { continue };
-            if engine.capabilities.files == FileUse::Paths || engine.capabilities.reach == Reach::Processor {
+            let reaches_files = !matches!(engine.capabilities.reach, Reach::Processor | Reach::Programs);
+            if engine.capabilities.files == FileUse::Paths || !reaches_files {
                 continue;
             }
             let is_device = |file: &FilePlan| file.block_device || engine.capabilities.files.is_devices();

@@ -82,6 +82,7 @@ pub(crate) fn empty(mut plan: Plan, interval_ns: u64, host: HostFacts, version: 
         workers: Vec::new(),
         devices: Vec::new(),
         observations: None,
+        idleness: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

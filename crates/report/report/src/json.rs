@@ -21,7 +21,7 @@ use iolab_aggregate::{
     DepthShares, DeviceFigures, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, SteadyFigures,
 };
 use iolab_plan::Direction;
-use iolab_recording::{DeviceCounters, Host, Recording};
+use iolab_recording::{DeviceCounters, Host, Idleness, Recording};
 
 use writer::Writer;
 
@@ -61,6 +61,9 @@ pub fn json(recording: &Recording, style: JsonStyle) -> String {
     if !figures.devices.is_empty() {
         writer.array("disk_util", &figures.devices, write_device);
     }
+    if let Some(idleness) = &recording.idleness {
+        writer.object("cpu_idleness", |writer| write_idleness(writer, idleness));
+    }
     writer.finish()
 }
 
@@ -83,6 +86,17 @@ fn write_host(writer: &mut Writer, host: &Host) {
     if host.port.is_some() {
         writer.number("began_late_ns", host.began_late_ns);
     }
+}
+
+fn write_idleness(writer: &mut Writer, idleness: &Idleness) {
+    writer.float("system", idleness.idle() * 100.0);
+    if idleness.per_cpu {
+        for cpu in &idleness.cpus {
+            writer.float(&format!("cpu-{}", cpu.cpu), cpu.idle * 100.0);
+        }
+    }
+    writer.float("unit_mean", idleness.unit_mean_ns() / 1000.0);
+    writer.float("unit_stddev", idleness.unit_stddev_ns() / 1000.0);
 }
 
 fn options(writer: &mut Writer, key: &str, options: &BTreeMap<String, String>) {

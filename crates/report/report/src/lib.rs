@@ -30,7 +30,7 @@ pub use log_lines::{LogText, OperationLines};
 pub use logs::{
     aggregate_bandwidth_log, aggregate_bandwidth_log_name, histogram_log_line, log_file_names, log_line, write_log_line,
 };
-pub use normal::{Style, normal, normal_body, normal_header};
+pub use normal::{Style, calibration_report, normal, normal_body, normal_header};
 pub use observed::{observed_json_lines, observed_table};
 pub use openmetrics::openmetrics;
 pub use perf::{PerfDetail, perf};

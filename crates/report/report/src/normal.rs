@@ -11,11 +11,13 @@ mod block_layer;
 mod direction;
 mod header;
 mod hosts;
+mod idleness;
 mod job;
 mod latency;
 mod run_status;
 
 pub use header::normal_header;
+pub use idleness::calibration_report;
 
 use iolab_recording::Recording;
 
@@ -47,6 +49,7 @@ pub fn normal_body(recording: &Recording, style: &Style) -> String {
         run_status::write_group(&mut text, group);
     }
     run_status::write_devices(&mut text, &figures.devices);
+    idleness::write(&mut text, recording.idleness.as_ref());
     block_layer::write(&mut text, recording);
     hosts::write(&mut text, recording);
     text

@@ -40,6 +40,7 @@ fn beginning() -> Vec<u8> {
         workers: Vec::new(),
         devices: Vec::new(),
         observations: None,
+        idleness: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

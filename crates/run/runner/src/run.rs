@@ -66,14 +66,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
-    let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
-    let clocks = Clocks {
-        // Calibrating takes milliseconds.
-        cpu: if plan.workers.iter().any(wants_cpu_clock) { Clock::tsc().ok() } else { None },
-        monotonic: Clock::monotonic(),
-        gettimeofday: Clock::gettimeofday(),
-        best: clock.clone(),
-    };
+    let clocks = clocks(plan, &clock);
     let empty = Recording {
         iolab_recording: FORMAT,
         iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -86,6 +79,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         workers: Vec::new(),
         devices: Vec::new(),
         observations: None,
+        idleness: None,
         findings: Vec::new(),
         warnings: plan.warnings.clone(),
         interrupted: false,
@@ -134,10 +128,22 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     context.stream.fill(&mut recording);
     recording.warnings.extend(recording.tool_limits());
     let again = |file: &Option<File>| file.as_ref().map(File::try_clone).transpose();
-    let spools = context.spools.iter();
-    let spools = spools.map(|own| Ok(Spools { logs: again(&own.logs)?, operations: again(&own.operations)? }));
+    let spools =
+        context.spools.iter().map(|own| Ok(Spools { logs: again(&own.logs)?, operations: again(&own.operations)? }));
     let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })
+}
+
+/// The clocks that workers ask for.
+fn clocks(plan: &Plan, best: &Clock) -> Clocks {
+    let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
+    Clocks {
+        // Calibrating takes milliseconds.
+        cpu: if plan.workers.iter().any(wants_cpu_clock) { Clock::tsc().ok() } else { None },
+        monotonic: Clock::monotonic(),
+        gettimeofday: Clock::gettimeofday(),
+        best: best.clone(),
+    }
 }
 
 /// The temporary files that a worker needs.

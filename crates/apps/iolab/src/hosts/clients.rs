@@ -57,6 +57,11 @@ fn refuse_words_of_one_host(asked: &Asked) -> Result<(), ExitFailure> {
             return Err(ExitFailure::mistake(format!("iolab: {option} is for servers, and does not go with --client")));
         }
     }
+    if run.idle_profile.is_some() {
+        return Err(ExitFailure::mistake(
+            "iolab: --idle-prof measures this machine, and does not go with --client: run the jobs on the server itself",
+        ));
+    }
     if run.showcmd {
         return Err(ExitFailure::mistake("iolab: --showcmd does not go with --client: try the job file alone"));
     }

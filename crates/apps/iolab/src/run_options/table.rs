@@ -3,7 +3,7 @@
 use iolab_jobfile::command_line::{Argument, ProgramOption};
 use iolab_units::{KbBase, NS_PER_SECOND, parse_count, parse_ns};
 
-use super::values::{EtaWhen, OutputFormat, RunOptions, StudyWords, VaryWords};
+use super::values::{EtaWhen, IdleProfile, OutputFormat, RunOptions, StudyWords, VaryWords};
 
 /// Why a value was refused.
 #[derive(Debug)]
@@ -91,7 +91,9 @@ const PROGRESS: &str = "a study always shows its progress";
 /// Shortest interval of the status line, as in fio.
 const SHORTEST_ETA_NS: u64 = 250_000_000;
 
-const NO_REMOTE: Support = Support::Missing("a server runs no commands for its clients");
+const NO_REMOTE: Support = Support::Missing(
+    "a server runs no commands for its clients; --trigger=COMMAND runs here, after the jobs of all servers have ended",
+);
 
 // The compiler counts assigning a field as reading it, so these build a new struct. (Appending to a
 // list reads it: lists have tests of their effect.)
@@ -198,9 +200,9 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     .letter('a'),
     switch("bandwidth-log", "Write aggregate bandwidth logs", on!(bandwidth_log)).letter('b').not_in_study(EACH_TRIAL),
     option("latency-log", "Write aggregate latency logs", NO_LATENCY_LOG).with_value("PREFIX").letter('l'),
-    option("idle-prof", "Measure CPU idleness", Support::Missing("iolab does not measure idleness"))
-        .with_value("WHAT")
-        .letter('I'),
+    valued("idle-prof", "WHAT", "Measure how idle the CPUs are: system, percpu, or calibrate (without a run)", idle)
+        .letter('I')
+        .not_in_study(EACH_TRIAL),
     valued("trigger-file", "FILE", "End the jobs and run the trigger when this file appears", word!(trigger_file))
         .letter('W')
         .not_in_study(EACH_TRIAL),
@@ -212,7 +214,12 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .not_in_study(EACH_TRIAL),
     option("trigger-remote", "Command of the trigger on servers", NO_REMOTE).with_value("COMMAND").letter('J'),
     valued("inflate-log", "FILE", "Print a log that log_store_compressed has written", word!(inflate_log)).letter('X'),
-    option("merge-blktrace-only", "Merge traces and end", Support::Missing("iolab does not merge traces")).letter('A'),
+    option(
+        "merge-blktrace-only",
+        "Merge traces and end",
+        Support::Missing("traces are merged while they are replayed, not into a file"),
+    )
+    .letter('A'),
     valued("server", "ADDRESS", "Run the jobs of clients: HOST,PORT, ip6:HOST,PORT or sock:PATH", word!(server))
         .optional()
         .letter('S')
@@ -363,6 +370,18 @@ fn formats(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
         }
     }
     Ok(run)
+}
+
+fn idle(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
+    let profile = match text {
+        "calibrate" => IdleProfile::Calibrate,
+        "system" => IdleProfile::System,
+        "percpu" => IdleProfile::PerCpu,
+        other => {
+            return Err(advise(format!("`{other}` is not a value of --idle-prof"), "system, percpu or calibrate"));
+        }
+    };
+    Ok(RunOptions { idle_profile: Some(profile), ..run })
 }
 
 fn eta(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {

@@ -66,7 +66,7 @@ fn as_fio_what_changes_nothing_is_said_and_left_out() {
     let found = read(&line(&["--debug=io", "--latency-log=l"]), Mode::Fio).expect("harmless");
     assert_eq!(found.warnings.len(), 1);
     assert!(found.warnings[0].reason.contains("write_lat_log"), "{:?}", found.warnings);
-    assert_eq!(read(&line(&["--trigger-remote=x", "--idle-prof=cpu"]), Mode::Fio).expect_err("missing").len(), 2);
+    assert_eq!(read(&line(&["--trigger-remote=x", "--merge-blktrace-only"]), Mode::Fio).expect_err("missing").len(), 2);
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub(crate) struct RunOptions {
     pub(crate) trigger_timeout_ns: Option<u64>,
     /// `--trigger`: a shell command line.
     pub(crate) trigger: Option<String>,
+    /// `--idle-prof`.
+    pub(crate) idle_profile: Option<IdleProfile>,
     /// `--server[=ADDRESS]`: empty when nothing was said.
     pub(crate) server: Option<String>,
     /// `--daemonize`: file for the number of the server's process.
@@ -173,4 +175,15 @@ pub(crate) enum EtaWhen {
     Always,
     /// Never.
     Never,
+}
+
+/// What `--idle-prof` measures of idle processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdleProfile {
+    /// How long a unit of work takes, without a run.
+    Calibrate,
+    /// The idleness of all together.
+    System,
+    /// And of each.
+    PerCpu,
 }

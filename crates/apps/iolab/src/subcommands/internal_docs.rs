@@ -53,7 +53,6 @@ const ABSENT_ENGINES: &[(&str, &str)] = &[
     ("dev-dax, libpmem, mtd, pmemblk", "for kinds of memory that hardly a machine has"),
     ("dfs, gfapi, libhdfs, nfs, rados", "remote systems by their own C libraries; mount them"),
     ("e4defrag", "defragments ext4, which is no measurement"),
-    ("exec", "`exec_prerun`, `exec_postrun` and `--beside` run commands"),
     ("external", "engines are built in; fio's have the layout of its own structures"),
     ("rdma", "attach the device to the kernel, or use `nvme` over TCP"),
     (
@@ -62,7 +61,6 @@ const ABSENT_ENGINES: &[(&str, &str)] = &[
     ),
     ("netsplice", "`net` sends the same data without splice(2)"),
     ("page_fault", "no data moves; `mmap` reads and writes mapped files"),
-    ("sg", "a rarely used way to the same devices"),
 ];
 
 fn engines_page() -> String {

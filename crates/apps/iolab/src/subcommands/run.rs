@@ -6,7 +6,7 @@ use iolab_activity::Console;
 use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
-use iolab_pipeline::{JudgedPlan, check_device_settings, left_over_settings};
+use iolab_pipeline::{IdlenessObserver, JudgedPlan, check_device_settings, left_over_settings};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
 
@@ -16,7 +16,7 @@ use crate::output::Format;
 use crate::pipeline::{self, Planned};
 use crate::printing::StandardError;
 use crate::reported::Reported;
-use crate::run_options::{self, Asked, Program, RunOptions};
+use crate::run_options::{self, Asked, IdleProfile, Program, RunOptions};
 use crate::{console, hosts, output, self_tests};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
@@ -67,7 +67,16 @@ pub(crate) fn execute_as(
     check_device_settings(plan)?;
     // Beyond this point the plan cannot change.
     let reported = Reported { plan, redaction: &planned.redaction, run, mode, format };
-    reported.around(|stream, observer| pipeline::run(planned, guard, stream, observer))
+    reported.around(|stream, observer| {
+        let Some(profile) = run.idle_profile else { return pipeline::run(planned, guard, stream, observer) };
+        let mut observer = IdlenessObserver::new(observer, profile == IdleProfile::PerCpu);
+        let (mut recording, spools) = pipeline::run(planned, guard, stream, &mut observer)?;
+        match observer.finish() {
+            Ok(idleness) => recording.idleness = Some(idleness),
+            Err(reason) => recording.warnings.push(reason),
+        }
+        Ok((recording, spools))
+    })
 }
 
 /// Warns about devices that still have the settings of killed runs.
@@ -122,6 +131,8 @@ pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Opt
         output::print(&self_tests::checksums(kinds)?)?;
     } else if let Some(types) = &run.memcpytest {
         output::print(&self_tests::copies(types)?)?;
+    } else if run.idle_profile == Some(IdleProfile::Calibrate) {
+        output::print(&self_tests::idle_calibration()?)?;
     } else if run.cpuclock_test {
         let (text, code) = self_tests::clock();
         output::print(&text)?;

@@ -94,7 +94,7 @@ fn what_is_not_done_is_said_or_refused() {
         "{}",
         finished.err
     );
-    for option in ["--trigger-remote=true", "--idle-prof=percpu"] {
+    for option in ["--trigger-remote=true", "--merge-blktrace-only"] {
         let finished = folder.fio(&[option, "one.fio"]);
         assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{option}");
         assert!(finished.err.contains("is not supported yet"), "{}", finished.err);

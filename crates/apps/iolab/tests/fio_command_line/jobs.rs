@@ -92,3 +92,16 @@ fn folders_of_a_file_name_are_made() {
         assert!(folder.path(file).is_file(), "{file}");
     }
 }
+
+#[test]
+fn a_program_runs_as_long_as_its_job() {
+    let folder = Folder::new();
+    folder.write("beat.fio", "[beat]\nioengine=exec\nprogram=/bin/echo\narguments=%n for %r s\nruntime=90\n");
+    folder.good(&["beat.fio"]);
+    assert_eq!(folder.read("beat.stdout"), "beat for 90 s\n");
+    assert_eq!(folder.read("beat.stderr"), "");
+    // The job ends the program: without that, this run would take minutes.
+    folder.good(&["--name=long", "--ioengine=exec", "--program=/bin/sleep", "--arguments=600", "--runtime=100ms"]);
+    let none = folder.fio(&["--name=none", "--ioengine=exec", "--runtime=1"]);
+    assert!(none.code == 1 && none.err.contains("exec needs a program"), "{}: {}", none.code, none.err);
+}

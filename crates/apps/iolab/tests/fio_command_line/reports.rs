@@ -91,3 +91,26 @@ fn aggregate_bandwidth_logs_are_written() {
     }
     assert!(!folder.path("agg-trim_bw.log").exists());
 }
+
+#[test]
+fn the_idleness_of_processors_is_in_fios_lines_and_keys() {
+    let folder = folder();
+    let calibrated = folder.good(&["--idle-prof=calibrate"]);
+    assert!(calibrated.starts_with("CPU idleness:\n  unit work: mean="), "{calibrated}");
+    assert_eq!(calibrated.lines().count(), 2, "{calibrated}");
+    let text = folder.good(&["--idle-prof=system", "one.fio"]);
+    let (_, idleness) = text.split_once("\n\nCPU idleness:\n").expect(&text);
+    let lines: Vec<&str> = idleness.lines().collect();
+    assert!(lines[0].starts_with("  system: ") && lines[0].ends_with('%'), "{idleness}");
+    assert!(lines[1].starts_with("  unit work: mean=") && lines[1].contains("us, stddev="), "{idleness}");
+    let report: Value =
+        serde_json::from_str(&folder.good(&["--idle-prof=percpu", "--output-format=json", "one.fio"])).unwrap();
+    let idleness = report["cpu_idleness"].as_object().expect("an object");
+    let shares: Vec<f64> =
+        idleness.iter().filter(|(key, _)| key.starts_with("cpu-")).filter_map(|(_, share)| share.as_f64()).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    assert!((idleness["system"].as_f64().unwrap() - mean).abs() < 0.001 && mean <= 100.0, "{idleness:?}");
+    assert!(idleness["unit_mean"].as_f64().unwrap() > 0.0 && idleness.contains_key("unit_stddev"), "{idleness:?}");
+    let wrong = folder.fio(&["--idle-prof=cpu", "one.fio"]);
+    assert!(wrong.code == 1 && wrong.err.contains("system, percpu or calibrate"), "{}", wrong.err);
+}

@@ -185,7 +185,9 @@ fn jobs_touch_only_what_the_server_allows() {
         lab.file("shell.fio", format!("{NULL_JOB}{option}\n"));
         lab.run([&host.client(), "shell.fio"]).ended(3, named);
     }
-    assert!(!elsewhere.path("new").exists());
+    lab.file("exec.fio", "[a]\nioengine=exec\nprogram=/bin/touch\narguments=made\nruntime=1\n");
+    lab.run([&host.client(), "exec.fio"]).ended(3, "engine exec runs programs");
+    assert!(!elsewhere.path("new").exists() && !elsewhere.path("made").exists());
     assert_eq!(std::fs::read(&secret).unwrap(), vec![7; 8192]);
 }
 

@@ -38,6 +38,7 @@ fn recording(calibration: Option<Calibration>, members: Vec<(WorkerPlan, WorkerR
         workers: recorded,
         devices: vec![],
         observations: None,
+        idleness: None,
         findings: Vec::new(),
         warnings: vec![],
         interrupted: false,

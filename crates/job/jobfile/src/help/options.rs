@@ -88,6 +88,7 @@ pub(super) fn kind_words(kind: &ValueKind) -> String {
     };
     let words = match kind {
         ValueKind::Text => "text",
+        ValueKind::JobText => "text; %n is the name of the job, %r its runtime in seconds",
         ValueKind::Switch => "switch: alone, or =0 or =1",
         ValueKind::Bool => "0 or 1",
         ValueKind::Integer { min, max } => return format!("whole number{}", bounds(*min, *max)),
