@@ -38,7 +38,15 @@ impl Link {
             Some(tls) => {
                 let greeting = ask_for_tls(&mut channel).map_err(refused)?;
                 secure(&mut channel, uri, tls)?;
-                choose_secured(&mut channel, &uri.export, greeting)
+                let chosen = choose_secured(&mut channel, &uri.export, greeting);
+                // In TLS 1.3, a server refuses a client when the client believes to be done.
+                chosen.map_err(|error| match error {
+                    NbdHandshakeError::Io(error) => {
+                        let advice = "after TLS (the server may not take the client's certificate, or ask for one)";
+                        NbdHandshakeError::Io(io::Error::new(error.kind(), format!("{error} {advice}")))
+                    }
+                    other => other,
+                })
             }
         };
         Ok(Link { channel, export: export.map_err(refused)? })
