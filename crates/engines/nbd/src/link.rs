@@ -43,7 +43,7 @@ impl Link {
                 chosen.map_err(|error| match error {
                     NbdHandshakeError::Io(error) => {
                         let advice = "after TLS (the server may not take the client's certificate, or ask for one)";
-                        NbdHandshakeError::Io(io::Error::new(error.kind(), format!("{error} {advice}")))
+                        NbdHandshakeError::Io(io::Error::other(format!("{error} {advice}")))
                     }
                     other => other,
                 })
