@@ -5,8 +5,8 @@
 //!                                                    response ◀ status, body   connection that stays open
 //! ```
 //!
-//! HTTP/1.1, with TLS or without. Data moves between the connection and the slot; what came with the head of a response is copied. Deliberately not here:
-//! redirects, multipart uploads, listing.
+//! HTTP/1.1, with TLS or without. Data moves between the connection and the slot; what came with
+//! the head of a response is copied. Deliberately not here: redirects, multipart uploads, listing.
 
 mod exchange;
 mod lane;

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The rules are those of the NBD project's `doc/proto.md` and `doc/uri.md`: the newstyle handshake
-//! with its fixed part, `NBD_OPT_STARTTLS`, `NBD_OPT_GO`, structured replies. Every length that a peer sends is bounded
-//! before anything is allocated or read. Deliberately not here: sockets, time, TLS itself, block status,
-//! extended headers, the oldstyle handshake.
+//! with its fixed part, `NBD_OPT_STARTTLS`, `NBD_OPT_GO`, structured replies. Every length that a
+//! peer sends is bounded before anything is allocated or read. Deliberately not here: sockets,
+//! time, TLS itself, block status, extended headers, the oldstyle handshake.
 
 mod connecting;
 mod errors;

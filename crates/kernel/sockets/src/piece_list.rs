@@ -1,10 +1,10 @@
 //! Many pieces of memory for one non-blocking call on a socket.
 //!
 //! A list is filled again for every call and keeps only its memory, so that filling it does not
-//! allocate. Where something stands between the bytes and the socket (encryption), pieces are copied
-//! to and from its memory instead ([`ReadPieces::place`], [`WrittenPieces::take`]). Unsafe because
-//! it converts borrowed memory to addresses for readv(2), writev(2) and copies; the borrows last
-//! until the call is over.
+//! allocate. Where something stands between the bytes and the socket (encryption), pieces are
+//! copied to and from its memory instead ([`ReadPieces::place`], [`WrittenPieces::take`]). Unsafe
+//! because it converts borrowed memory to addresses for readv(2), writev(2) and copies; the borrows
+//! last until the call is over.
 
 use std::fmt;
 use std::io;
