@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
 
 use iolab_sockets::{PieceList, StreamSocket};
+use iolab_tls::{StreamChannel, TlsClient};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::options::Asked;
@@ -43,6 +44,8 @@ impl Trouble {
         let errno = match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => libc::ETIMEDOUT,
             ErrorKind::UnexpectedEof => libc::ECONNRESET,
+            // Who the server is, or what it speaks.
+            ErrorKind::InvalidData => libc::EPROTO,
             _ => error.raw_os_error().unwrap_or(libc::EIO),
         };
         let why = match error.kind() {
@@ -73,7 +76,8 @@ pub(crate) struct Exchange {
     host: String,
     port: u16,
     timeout: Duration,
-    socket: Option<StreamSocket>,
+    tls: Option<TlsClient>,
+    channel: Option<StreamChannel>,
     buffer: Box<[u8]>,
     /// What of the buffer was received and not used.
     from: usize,
@@ -111,7 +115,8 @@ impl Exchange {
             host: asked.host.clone(),
             port: asked.port,
             timeout: asked.timeout,
-            socket: None,
+            tls: asked.tls.clone(),
+            channel: None,
             buffer: vec![0; BUFFER_BYTES].into(),
             from: 0,
             to: 0,
@@ -121,11 +126,15 @@ impl Exchange {
 
     /// Connects, unless it is connected.
     pub(crate) fn connect(&mut self) -> Result<(), Trouble> {
-        if self.socket.is_none() {
+        if self.channel.is_none() {
             let socket = StreamSocket::to_host(&self.host, self.port, self.timeout);
             let socket = socket.map_err(|error| Trouble::of("connecting", &error))?;
             socket.set_timeouts(self.timeout).map_err(|error| Trouble::of("connecting", &error))?;
-            self.socket = Some(socket);
+            let mut channel = StreamChannel::from(socket);
+            if let Some(tls) = &self.tls {
+                channel.secure(tls, &self.host).map_err(|error| Trouble::of("connecting", &error))?;
+            }
+            self.channel = Some(channel);
             (self.from, self.to) = (0, 0);
         }
         Ok(())
@@ -134,15 +143,15 @@ impl Exchange {
     /// Sends a request and receives its response; the body of a success goes to `to`, as far as it
     /// fits.
     pub(crate) fn round(&mut self, sent: &Sent<'_>, to: &mut [u8]) -> Result<HttpAnswer, Trouble> {
-        let was_used = self.socket.is_some();
+        let was_used = self.channel.is_some();
         match self.try_round(sent, to) {
             Err((true, _)) if was_used => {
-                self.socket = None;
+                self.channel = None;
                 self.try_round(sent, to).map_err(|(_, trouble)| trouble)
             }
             other => other.map_err(|(_, trouble)| trouble),
         }
-        .inspect_err(|_| self.socket = None)
+        .inspect_err(|_| self.channel = None)
     }
 
     /// One try. With an error: whether nothing had come back.
@@ -170,14 +179,14 @@ impl Exchange {
             BodyLength::UntilClosed => self.rest(&mut sink).map_err(|trouble| (false, trouble))?,
         }
         if !stays {
-            self.socket = None;
+            self.channel = None;
         }
         let text = String::from_utf8_lossy(&sink.text).chars().filter(|character| !character.is_control()).collect();
         Ok(HttpAnswer { status: head.status, body_bytes: sink.bytes, is_marked: head.is_marked, text })
     }
 
     fn send(&mut self, sent: &Sent<'_>) -> io::Result<()> {
-        let Some(socket) = &self.socket else { return Err(ErrorKind::NotConnected.into()) };
+        let Some(channel) = &mut self.channel else { return Err(ErrorKind::NotConnected.into()) };
         let (head, content) = (sent.head.as_bytes(), sent.content);
         let mut gone = 0;
         while gone < head.len() + content.len() {
@@ -186,12 +195,15 @@ impl Exchange {
                 pieces.bytes(&head[gone..]);
             }
             pieces.bytes(&content[gone.saturating_sub(head.len())..]);
-            match pieces.send(socket) {
+            match channel.send(pieces) {
                 Ok(bytes) => gone += bytes,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for_room(socket, self.timeout)?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for_room(channel, self.timeout)?,
                 Err(error) => return Err(error),
             }
+        }
+        while !channel.push()? {
+            wait_for_room(channel, self.timeout)?;
         }
         Ok(())
     }
@@ -207,8 +219,8 @@ impl Exchange {
             larger[..self.to].copy_from_slice(&self.buffer);
             self.buffer = larger.into();
         }
-        let Some(socket) = &mut self.socket else { return Err(ErrorKind::NotConnected.into()) };
-        let bytes = receive(socket, &mut self.buffer[self.to..])?;
+        let Some(channel) = &mut self.channel else { return Err(ErrorKind::NotConnected.into()) };
+        let bytes = receive(channel, &mut self.buffer[self.to..])?;
         self.to += bytes;
         Ok(())
     }
@@ -252,9 +264,9 @@ impl Exchange {
             // Nothing is left in the buffer: what fits goes directly to the caller.
             let room = sink.to.len() - sink.placed;
             let direct = room.min(usize::try_from(left).unwrap_or(usize::MAX));
-            let received = match &mut self.socket {
-                Some(socket) if sink.is_wanted && direct > 0 => {
-                    let received = receive(socket, &mut sink.to[sink.placed..sink.placed + direct]);
+            let received = match &mut self.channel {
+                Some(channel) if sink.is_wanted && direct > 0 => {
+                    let received = receive(channel, &mut sink.to[sink.placed..sink.placed + direct]);
                     received.map(|bytes| {
                         sink.placed += bytes;
                         sink.bytes += bytes as u64;
@@ -331,9 +343,9 @@ impl Exchange {
 }
 
 /// Receives something, waiting for it.
-fn receive(socket: &mut StreamSocket, to: &mut [u8]) -> io::Result<usize> {
+fn receive(channel: &mut StreamChannel, to: &mut [u8]) -> io::Result<usize> {
     loop {
-        match socket.read(to) {
+        match channel.read(to) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             other => return other,
@@ -341,12 +353,12 @@ fn receive(socket: &mut StreamSocket, to: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-fn wait_for_room(socket: &StreamSocket, timeout: Duration) -> io::Result<()> {
+fn wait_for_room(channel: &StreamChannel, timeout: Duration) -> io::Result<()> {
     let timeout = Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
     };
-    match poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&timeout)) {
+    match poll(&mut [PollFd::new(channel, PollFlags::OUT)], Some(&timeout)) {
         Ok(0) => Err(ErrorKind::TimedOut.into()),
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(errno) => Err(errno.into()),

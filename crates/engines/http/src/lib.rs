@@ -5,9 +5,8 @@
 //!                                                    response ◀ status, body   connection that stays open
 //! ```
 //!
-//! HTTP/1.1 without TLS, because no implementation of TLS builds without C. Data moves between the
-//! socket and the slot; what came with the head of a response is copied. Deliberately not here:
-//! redirects, multipart uploads, listing.
+//! HTTP/1.1, with TLS or without. Data moves between the connection and the slot; what came with
+//! the head of a response is copied. Deliberately not here: redirects, multipart uploads, listing.
 
 mod exchange;
 mod lane;
@@ -38,7 +37,7 @@ impl Engine for Http {
         details: "A read is a GET, a write a PUT, a trim a DELETE, one at a time on a connection that stays open: more \
             at once need numjobs. Each block is an object, FILENAME_OFFSET_LENGTH (http_object_mode=block), or reads \
             are ranges of the object FILENAME (range). Requests to S3 are signed (version 4), with the checksum of \
-            the data. A PUT that was answered is stored, so fsync has nothing to do. There is no TLS.",
+            the data. A PUT that was answered is stored, so fsync has nothing to do. https=on secures the connection by TLS.",
         options: &options::OPTIONS,
         capabilities: Capabilities {
             synchronous: true,

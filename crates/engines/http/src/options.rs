@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use iolab_options::{Choice, DefaultValue, OptionEntry, Settings, SupportStatus, TimeUnit, ValueKind};
+use iolab_tls::{TlsClient, TlsTrust};
 
 static MODES: [Choice; 3] = [
     Choice { name: "webdav", aliases: &[], summary: "WebDAV, or any server with PUT; http_user and http_pass" },
@@ -15,10 +16,10 @@ static OBJECT_MODES: [Choice; 2] = [
     Choice { name: "range", aliases: &[], summary: "an object for each file; reads are ranges of it" },
 ];
 
-static TLS: [Choice; 3] = [
+static TLS_WORDS: [Choice; 3] = [
     Choice { name: "off", aliases: &[], summary: "HTTP" },
-    Choice { name: "on", aliases: &[], summary: "HTTPS: not supported" },
-    Choice { name: "insecure", aliases: &[], summary: "HTTPS without a check: not supported" },
+    Choice { name: "on", aliases: &[], summary: "HTTPS; the server proves who it is" },
+    Choice { name: "insecure", aliases: &[], summary: "HTTPS with any server that has a certificate" },
 ];
 
 const fn text(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
@@ -27,19 +28,19 @@ const fn text(name: &'static str, summary: &'static str, details: &'static str) 
 
 const fn customer_key(name: &'static str) -> OptionEntry {
     OptionEntry {
-        status: SupportStatus::Refused("S3 takes keys of customers only over TLS, which is not built in"),
+        status: SupportStatus::Refused("requests with keys of customers are not built in"),
         ..text(name, "Encryption with a key of the customer", "")
     }
 }
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 16] = [
+pub(crate) static OPTIONS: [OptionEntry; 17] = [
     OptionEntry {
         name: "http_host",
         kind: ValueKind::Text,
         default: DefaultValue::Text("localhost"),
         summary: "The server: HOST or HOST:PORT",
-        details: "Port 80 by default.",
+        details: "Port 80 by default, 443 with https.",
         accepts: &[("127.0.0.1:7070", "127.0.0.1:7070")],
         ..OptionEntry::BLANK
     },
@@ -66,12 +67,20 @@ pub(crate) static OPTIONS: [OptionEntry; 16] = [
     },
     OptionEntry {
         name: "https",
-        kind: ValueKind::Choice(&TLS),
+        kind: ValueKind::Choice(&TLS_WORDS),
         default: DefaultValue::Text("off"),
-        summary: "HTTPS; only off is supported",
-        differs: "on and insecure are refused",
+        summary: "Secure the connection by TLS, 1.2 or 1.3",
+        details: "on trusts the authorities of this machine, or those of https_ca.",
         accepts: &[("off", "off"), ("on", "on"), ("insecure", "insecure")],
         rejects: &["maybe"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "https_ca",
+        kind: ValueKind::Text,
+        summary: "File with the certificates of the authorities that https=on trusts, as PEM",
+        details: "Without it, those of this machine: the file that SSL_CERT_FILE names, or the distribution's bundle.",
+        accepts: &[("/etc/lab/ca.pem", "/etc/lab/ca.pem")],
         ..OptionEntry::BLANK
     },
     text("http_user", "Name for Basic authentication", ""),
@@ -133,17 +142,22 @@ pub(crate) struct Asked {
     pub(crate) storage_class: Option<String>,
     pub(crate) ranges: bool,
     pub(crate) timeout: Duration,
+    pub(crate) tls: Option<TlsClient>,
 }
 
 impl Asked {
     pub(crate) fn of(settings: &Settings) -> Result<Asked, String> {
         const TIMEOUT_NS: u64 = 30_000_000_000;
         let own = |name: &str| settings.text(name).unwrap_or_default().to_owned();
-        if settings.choice("https").is_some_and(|word| word != "off") {
-            return Err(
-                "https: TLS is not built in; use https=off, or a tunnel (stunnel, ssh -L) and its local end".to_owned()
-            );
-        }
+        let trust = match (settings.choice("https"), settings.text("https_ca")) {
+            (Some("on"), Some(path)) => Some(TlsTrust::File(path.into())),
+            (Some("on"), None) => Some(TlsTrust::Machine),
+            (Some("insecure"), None) => Some(TlsTrust::Everybody),
+            (_, Some(_)) => return Err("https_ca: nobody is asked for a certificate; use https=on".to_owned()),
+            _ => None,
+        };
+        let tls = trust.map(|trust| TlsClient::new(&trust, None).map_err(|error| format!("https: {error}")));
+        let tls = tls.transpose()?;
         let identity = match settings.choice("http_mode").unwrap_or("webdav") {
             "s3" => Identity::S3 {
                 key_id: given(settings, "http_s3_keyid")?,
@@ -158,8 +172,8 @@ impl Asked {
             _ => Identity::Nobody,
         };
         let authority = settings.text("http_host").unwrap_or("localhost").to_owned();
-        let (host, port) =
-            host_and_port(&authority).ok_or_else(|| format!("http_host={authority}: write HOST:PORT"))?;
+        let (host, port) = host_and_port(&authority, if tls.is_some() { 443 } else { 80 })
+            .ok_or_else(|| format!("http_host={authority}: write HOST:PORT"))?;
         let texts = ["http_user", "http_pass", "http_s3_security_token", "http_s3_storage_class"];
         if let Some(name) = texts.iter().find(|name| own(name).bytes().any(|byte| byte.is_ascii_control())) {
             return Err(format!("{name}: a control character cannot be sent"));
@@ -168,6 +182,7 @@ impl Asked {
         Ok(Asked {
             host,
             port,
+            tls,
             authority,
             storage_class: storage_class.filter(|_| matches!(identity, Identity::S3 { .. })),
             identity,
@@ -186,7 +201,7 @@ fn given(settings: &Settings, name: &str) -> Result<String, String> {
     }
 }
 
-fn host_and_port(authority: &str) -> Option<(String, u16)> {
+fn host_and_port(authority: &str, usual_port: u16) -> Option<(String, u16)> {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     if !authority.bytes().all(known) {
         return None;
@@ -201,7 +216,7 @@ fn host_and_port(authority: &str) -> Option<(String, u16)> {
             None => (authority, None),
         },
     };
-    let port = port.map_or(Some(80), |port| port.parse().ok())?;
+    let port = port.map_or(Some(usual_port), |port| port.parse().ok())?;
     (!host.is_empty() && port > 0).then(|| (host.to_owned(), port))
 }
 
@@ -227,7 +242,7 @@ mod tests {
         ];
         for (text, expected) in table {
             let expected = expected.map(|(host, port): (&str, u16)| (host.to_owned(), port));
-            assert_eq!(host_and_port(text), expected, "{text}");
+            assert_eq!(host_and_port(text, 80), expected, "{text}");
         }
     }
 }

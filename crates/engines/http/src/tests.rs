@@ -199,7 +199,9 @@ fn silence_nonsense_and_death_are_errors_and_the_next_request_connects_again() {
 fn mistakes_in_options_are_told_before_anything_is_sent() {
     let choice = |name, word: &str| (name, Value::Choice(word.into()));
     let open = |options: &[(&str, Value)]| Rig::open("localhost:1", options).err().unwrap_or_default();
-    assert!(open(&[choice("https", "on")]).contains("TLS is not built in"));
+    let authorities = ("https_ca", Value::Text("/nowhere/ca.pem".to_owned()));
+    assert!(open(&[choice("https", "on"), authorities.clone()]).contains("/nowhere/ca.pem: No such file"));
+    assert!(open(&[choice("https", "insecure"), authorities]).contains("use https=on"));
     assert!(open(&[choice("http_mode", "s3")]).contains("http_s3_keyid"));
     assert!(open(&[choice("http_mode", "swift")]).contains("http_swift_auth_token"));
     assert!(open(&[("http_user", text("a\r\nb: c"))]).contains("control character"));

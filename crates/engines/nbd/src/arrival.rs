@@ -80,7 +80,7 @@ impl Connection {
                     pieces.shared(&flights.memory, flights.of_slot(guess.slot).place, guess.data_bytes);
                 }
             }
-            return pieces.receive(&self.socket);
+            return self.channel.receive(pieces);
         }
         self.guesses.list.clear();
         // Behind the header of a read comes data, which is not to be copied.
@@ -94,7 +94,7 @@ impl Connection {
         self.inbox.bytes.resize(start + most, 0);
         pieces.bytes(&mut self.inbox.bytes[start..]);
         let in_body = self.body.and_then(|body| body.place.map(|_| body.left)).unwrap_or(0);
-        let received = pieces.receive(&self.socket);
+        let received = self.channel.receive(pieces);
         let came = received.as_ref().map_or(0, |bytes| bytes.saturating_sub(in_body));
         self.inbox.bytes.truncate(start + came);
         received

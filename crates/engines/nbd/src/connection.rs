@@ -9,7 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use iolab_engine::OpKind;
 use iolab_nbd::{NbdCommand, NbdExport, NbdFlags, NbdRequest, NbdStreamError, command_flags};
-use iolab_sockets::{Parcel, PieceList, StreamSocket};
+use iolab_sockets::{Parcel, PieceList};
+use iolab_tls::StreamChannel;
 
 use crate::flights::{Flight, Flights};
 use crate::incoming::{Body, Guesses, Inbox};
@@ -22,7 +23,7 @@ const KEPT_BYTES: usize = 16 << 10;
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) socket: StreamSocket,
+    pub(crate) channel: StreamChannel,
     pub(crate) export: NbdExport,
     /// Its number in the lane.
     pub(crate) number: usize,
@@ -45,7 +46,7 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn new(link: Link, number: usize, depth: usize) -> Connection {
         Connection {
-            socket: link.socket,
+            channel: link.channel,
             export: link.export,
             number,
             out: Parcel::default(),
@@ -117,17 +118,18 @@ impl Connection {
     /// Whether requests wait for room in the socket.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
-        self.out.unsent() > 0
+        self.out.unsent() > 0 || self.channel.has_unsent()
     }
 
     /// Sends what the socket takes.
     #[inline]
     pub(crate) fn send(&mut self, flights: &mut Flights) {
-        if self.out.unsent() == 0 || self.broken.is_some() {
+        if !self.has_unsent() || self.broken.is_some() {
             return;
         }
         let before = self.out.unsent();
-        match self.out.send(&self.socket, &mut self.list, KEPT_BYTES) {
+        let Connection { channel, out, list, .. } = self;
+        match channel.push().and_then(|_| out.send_by(|pieces| channel.send(pieces), list, KEPT_BYTES)) {
             Ok(_) => {
                 if self.out.unsent() < before {
                     self.silent_since_ns = None;
@@ -169,7 +171,7 @@ impl Connection {
     #[cold]
     pub(crate) fn break_off(&mut self, errno: i32, why: &str, flights: &mut Flights) {
         if self.broken.is_none() {
-            self.socket.end();
+            self.channel.socket().end();
             self.broken = Some((errno, why.to_owned()));
         }
         flights.end_all(self.number, errno);
@@ -181,6 +183,6 @@ impl Connection {
 
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.channel.as_fd()
     }
 }

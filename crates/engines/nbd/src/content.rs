@@ -58,12 +58,12 @@ fn first_bytes(uri: &NbdUri, options: &Settings) -> io::Result<Vec<u8>> {
 fn read(link: &mut Link, offset: u64, to: &mut [u8]) -> io::Result<()> {
     let length = to.len() as u32;
     let request = NbdRequest { command: NbdCommand::Read, flags: 0, cookie: offset + 1, offset, length };
-    link.socket.write_all(&request.encode())?;
+    link.channel.write_all(&request.encode())?;
     let mut failed = None;
     for _ in 0..MOST_HEADERS {
         let (is_last, content) = match next_header(link, request.cookie)? {
             NbdReply::Simple { error: 0, .. } if !link.export.is_structured => {
-                return link.socket.read_exact(to);
+                return link.channel.read_exact(to);
             }
             NbdReply::Simple { error, .. } => return Err(io::Error::from_raw_os_error(errno_of_wire(error))),
             NbdReply::Chunk { is_last, content, .. } => (is_last, content),
@@ -71,11 +71,11 @@ fn read(link: &mut Link, offset: u64, to: &mut [u8]) -> io::Result<()> {
         match content {
             NbdChunk::Data { offset: at, bytes } => {
                 let place = part(to, at.wrapping_sub(offset), bytes)?;
-                link.socket.read_exact(place)?;
+                link.channel.read_exact(place)?;
             }
             NbdChunk::Hole { offset: at, bytes } => part(to, at.wrapping_sub(offset), bytes)?.fill(0),
             NbdChunk::Error { error, text_bytes } => {
-                io::copy(&mut Read::by_ref(&mut link.socket).take(text_bytes.into()), &mut io::sink())?;
+                io::copy(&mut Read::by_ref(&mut link.channel).take(text_bytes.into()), &mut io::sink())?;
                 failed = Some(errno_of_wire(error));
             }
             NbdChunk::Nothing | NbdChunk::Other { .. } => {}
@@ -97,7 +97,7 @@ fn part(to: &mut [u8], from: u64, bytes: u32) -> io::Result<&mut [u8]> {
 /// The next header, byte by byte at its end: no byte behind it may be taken.
 fn next_header(link: &mut Link, expected: u64) -> io::Result<NbdReply> {
     let mut bytes = vec![0; iolab_nbd::SIMPLE_REPLY_BYTES];
-    link.socket.read_exact(&mut bytes)?;
+    link.channel.read_exact(&mut bytes)?;
     loop {
         if let Some((reply, _)) = NbdReply::decode(&bytes).map_err(io::Error::other)? {
             let (NbdReply::Simple { cookie, .. } | NbdReply::Chunk { cookie, .. }) = reply;
@@ -107,7 +107,7 @@ fn next_header(link: &mut Link, expected: u64) -> io::Result<NbdReply> {
             };
         }
         let mut more = [0];
-        link.socket.read_exact(&mut more)?;
+        link.channel.read_exact(&mut more)?;
         bytes.push(more[0]);
     }
 }

@@ -163,8 +163,11 @@ fn check(uri: &NbdUri, link: &Link, asked: &Asked) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Waits in poll(2) for connections that owe replies.
+/// Waits in poll(2) for connections that owe replies, unless one has brought bytes already.
 fn wait_for(connections: &[Connection], timeout_ns: u64) -> Result<(), LaneError> {
+    if connections.iter().any(|connection| connection.in_flight > 0 && connection.channel.has_unread()) {
+        return Ok(());
+    }
     let mut waiting = connections.iter().filter(|connection| connection.in_flight > 0);
     let Some(first) = waiting.next() else { return Ok(()) };
     let interest = |connection: &Connection| match connection.has_unsent() {

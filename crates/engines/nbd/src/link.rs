@@ -1,12 +1,13 @@
-//! Connecting to an export: address, socket, handshake. Cold.
+//! Connecting to an export: address, socket, TLS, handshake. Cold.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
 use iolab_engine::{DeviceFacts, OpenError};
-use iolab_nbd::{NbdAddress, NbdExport, NbdHandshakeError, NbdUri, choose_export};
+use iolab_nbd::{NbdAddress, NbdExport, NbdHandshakeError, NbdTls, NbdUri, ask_for_tls, choose_export, choose_secured};
 use iolab_options::Settings;
 use iolab_sockets::StreamSocket;
+use iolab_tls::{StreamChannel, TlsClient, TlsTrust};
 
 use crate::options::Asked;
 
@@ -17,7 +18,7 @@ const LEAST_HANDSHAKE: Duration = Duration::from_secs(10);
 /// A connection whose handshake is over.
 #[derive(Debug)]
 pub(crate) struct Link {
-    pub(crate) socket: StreamSocket,
+    pub(crate) channel: StreamChannel,
     pub(crate) export: NbdExport,
 }
 
@@ -28,18 +29,54 @@ impl Link {
             NbdAddress::Tcp { host, port } => StreamSocket::to_host(host, *port, timeout),
             NbdAddress::Unix(path) => StreamSocket::to_path(path, timeout),
         };
-        let mut socket = connected.map_err(|error| not_there(uri, &error))?;
+        let socket = connected.map_err(|error| not_there(uri, &error))?;
         socket.set_timeouts(timeout).map_err(|error| not_there(uri, &error))?;
-        let export = choose_export(&mut socket, &uri.export)
-            .map_err(|error| OpenError { message: format!("{uri}: {error}"), errno: errno(&error) })?;
-        Ok(Link { socket, export })
+        let mut channel = StreamChannel::from(socket);
+        let refused = |error: NbdHandshakeError| OpenError { message: format!("{uri}: {error}"), errno: errno(&error) };
+        let export = match &uri.tls {
+            None => choose_export(&mut channel, &uri.export),
+            Some(tls) => {
+                let greeting = ask_for_tls(&mut channel).map_err(refused)?;
+                secure(&mut channel, uri, tls)?;
+                let chosen = choose_secured(&mut channel, &uri.export, greeting);
+                // In TLS 1.3, a server refuses a client when the client believes to be done.
+                chosen.map_err(|error| match error {
+                    NbdHandshakeError::Io(error) => {
+                        let advice = "after TLS (the server may not take the client's certificate, or ask for one)";
+                        NbdHandshakeError::Io(io::Error::other(format!("{error} {advice}")))
+                    }
+                    other => other,
+                })
+            }
+        };
+        Ok(Link { channel, export: export.map_err(refused)? })
     }
 
     /// Leaves as the protocol has it.
     pub(crate) fn leave(mut self) {
         // A server that has gone already is left, too.
-        let _ = self.socket.write_all(&iolab_nbd::leave());
+        let _ = self.channel.write_all(&iolab_nbd::leave());
     }
+}
+
+/// Secures a connection whose server has agreed to it.
+fn secure(channel: &mut StreamChannel, uri: &NbdUri, tls: &NbdTls) -> Result<(), OpenError> {
+    let failed = |what: String, errno| OpenError { message: format!("{uri}: {what}"), errno: Some(errno) };
+    let in_folder = |name: &str| tls.certificates.as_ref().map(|folder| folder.join(name)).filter(|path| path.exists());
+    let trust = match in_folder("ca-cert.pem") {
+        _ if tls.verifies == Some(false) => TlsTrust::Everybody,
+        Some(path) => TlsTrust::File(path),
+        None => TlsTrust::Machine,
+    };
+    let (certificate, key) = (in_folder("client-cert.pem"), in_folder("client-key.pem"));
+    let client = TlsClient::new(&trust, certificate.as_deref().zip(key.as_deref()));
+    let client = client.map_err(|error| failed(error.to_string(), libc::EINVAL))?;
+    let host = match (&tls.server_name, &uri.address) {
+        (Some(name), _) => name.as_str(),
+        (None, NbdAddress::Tcp { host, .. }) => host.as_str(),
+        (None, NbdAddress::Unix(_)) => "localhost",
+    };
+    channel.secure(&client, host).map_err(|error| failed(error.to_string(), libc::EACCES))
 }
 
 fn not_there(uri: &NbdUri, error: &io::Error) -> OpenError {
@@ -60,7 +97,9 @@ fn errno(error: &NbdHandshakeError) -> Option<i32> {
         NbdHandshakeError::Io(error) => error.raw_os_error().or(Some(libc::ECONNRESET)),
         NbdHandshakeError::Protocol(_) | NbdHandshakeError::Oldstyle => Some(libc::EPROTO),
         NbdHandshakeError::Unknown { .. } => Some(libc::ENOENT),
-        NbdHandshakeError::TlsRequired | NbdHandshakeError::Refused { .. } => Some(libc::EACCES),
+        NbdHandshakeError::TlsRequired | NbdHandshakeError::NoTls | NbdHandshakeError::Refused { .. } => {
+            Some(libc::EACCES)
+        }
     }
 }
 

@@ -14,8 +14,11 @@ pub(crate) static OPTIONS: [OptionEntry; 5] = [
         kind: ValueKind::Text,
         summary: "The export: nbd://HOST:PORT/NAME or nbd+unix:///NAME?socket=PATH",
         details: "NAME may be empty: the server's default export. Without this option, filename names the export; \
-            there, write \\: for a colon.",
-        differs: "nbds:// (TLS) is refused",
+            there, write \\: for a colon. nbds:// and nbds+unix:// are secured by TLS; tls-certificates=FOLDER (with \
+            ca-cert.pem, and client-cert.pem and client-key.pem if the server asks who the client is), \
+            tls-hostname=NAME and tls-verify-peer=false follow the question mark. Without a folder, the authorities \
+            of this machine are trusted.",
+        differs: "pre-shared keys of TLS (tls-psk-file) are refused",
         accepts: &[("nbd+unix:///?socket=/run/s", "nbd+unix:///?socket=/run/s")],
         ..OptionEntry::BLANK
     },

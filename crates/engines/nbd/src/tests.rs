@@ -44,7 +44,7 @@ fn serve_file(path: &Path, bytes: u64, place: &NbdPlace) -> NbdPlace {
     });
     let limits = LaneLimits { transfer_bytes: 0, trim_zeroes: true };
     let size = Size::new(bytes, 512).unwrap();
-    let options = NbdServerOptions { name: "disk".to_owned(), size, limits, clock: Clock::monotonic() };
+    let options = NbdServerOptions { name: "disk".to_owned(), size, limits, clock: Clock::monotonic(), tls: None };
     let server = NbdServer::start(place, open, &options).unwrap();
     let place = server.place().clone();
     // The names of devices outlive what made them.

@@ -8,7 +8,7 @@
 //! Each client has a lane of its own, opened on its thread; clients share the range lock. A flush
 //! of one client covers the others, if it does for the lanes. What clients send is bounded: names,
 //! options, lengths, requests in flight, clients, and the time for a handshake. The protocol is in
-//! the crate `iolab-nbd`. Deliberately not here: TLS, several exports, block status.
+//! the crate `iolab-nbd`, TLS in `iolab-tls`. Deliberately not here: several exports, block status.
 
 mod replies;
 mod server;

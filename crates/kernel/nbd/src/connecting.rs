@@ -1,7 +1,8 @@
 //! The client's end of the handshake.
 //!
 //! It asks for structured replies and for one export. A server without `NBD_OPT_GO` is asked the
-//! old way. The caller bounds the time by the time-outs of the stream.
+//! old way. With TLS, the caller secures the stream between the two halves of the handshake. It
+//! bounds the time by the time-outs of the stream.
 
 use std::io::{Read, Write};
 
@@ -30,18 +31,51 @@ pub struct NbdExport {
     pub is_structured: bool,
 }
 
+/// What a greeting has agreed on: flags of both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NbdGreeting(u16);
+
 /// Chooses an export on a new connection; requests follow.
 ///
 /// # Errors
 /// The stream, its time-outs, a peer that breaks the protocol, or a server that refuses.
 pub fn choose_export(stream: &mut (impl Read + Write), name: &str) -> Result<NbdExport, NbdHandshakeError> {
+    let greeting = greet(stream)?;
+    choose_secured(stream, name, greeting)
+}
+
+/// Greets a server and asks it for TLS; the handshake of TLS follows, and then [`choose_secured`].
+///
+/// # Errors
+/// As of [`choose_export`]; a server without TLS refuses.
+pub fn ask_for_tls(stream: &mut (impl Read + Write)) -> Result<NbdGreeting, NbdHandshakeError> {
+    let greeting = greet(stream)?;
+    if greeting.0 & FIXED_NEWSTYLE == 0 {
+        return Err(NbdHandshakeError::NoTls);
+    }
+    options::write_option(stream, option::STARTTLS, &[])?;
+    match read_answer(stream, option::STARTTLS)? {
+        (answer::ACK, _) => Ok(greeting),
+        (kind, _) if kind & answer::IS_ERROR != 0 => Err(NbdHandshakeError::NoTls),
+        _ => Err(NbdHandshakeError::Protocol("an answer that does not fit the option")),
+    }
+}
+
+/// Chooses an export on a connection that has been secured after [`ask_for_tls`].
+///
+/// # Errors
+/// As of [`choose_export`].
+pub fn choose_secured(
+    stream: &mut (impl Read + Write),
+    name: &str,
+    NbdGreeting(flags): NbdGreeting,
+) -> Result<NbdExport, NbdHandshakeError> {
     if name.len() > MOST_NAME {
         return Err(NbdHandshakeError::Refused {
             name: name.to_owned(),
             why: format!("a name has at most {MOST_NAME} bytes"),
         });
     }
-    let flags = greet(stream)?;
     if flags & FIXED_NEWSTYLE == 0 {
         return by_name(stream, name, flags, false);
     }
@@ -98,8 +132,8 @@ fn checked(export: NbdExport) -> Result<NbdExport, NbdHandshakeError> {
     Ok(export)
 }
 
-/// Reads the greeting and answers it. Returns the server's flags.
-fn greet(stream: &mut (impl Read + Write)) -> Result<u16, NbdHandshakeError> {
+/// Reads the greeting and answers it. Returns the flags of both.
+fn greet(stream: &mut (impl Read + Write)) -> Result<NbdGreeting, NbdHandshakeError> {
     let magic = u64::from_be_bytes(read_array(stream)?);
     if magic != GREETING {
         return Err(NbdHandshakeError::Protocol("no greeting (is it another kind of server?)"));
@@ -112,7 +146,7 @@ fn greet(stream: &mut (impl Read + Write)) -> Result<u16, NbdHandshakeError> {
     let flags = u16::from_be_bytes(read_array(stream)?);
     let common = flags & (FIXED_NEWSTYLE | NO_ZEROES);
     stream.write_all(&u32::from(common).to_be_bytes())?;
-    Ok(common)
+    Ok(NbdGreeting(common))
 }
 
 fn structured_replies(stream: &mut (impl Read + Write)) -> Result<bool, NbdHandshakeError> {

@@ -44,8 +44,13 @@ pub enum NbdHandshakeError {
     #[error("the server has only the oldstyle handshake; update it")]
     Oldstyle,
     /// The server demands TLS.
-    #[error("the server demands TLS, which is not supported; serve the export without it, or use a tunnel")]
+    #[error("the server demands TLS: write nbds:// instead of nbd://, or nbds+unix:// instead of nbd+unix://")]
     TlsRequired,
+    /// The server has no TLS.
+    #[error(
+        "the server has no TLS (nbdkit --tls=on, qemu-nbd --tls-creds); nbd:// does without, if you trust the network"
+    )]
+    NoTls,
     /// The server has no such export.
     #[error("the server has no export `{name}`{there}")]
     Unknown {

@@ -3,6 +3,10 @@
 //! ```text
 //! nbd://HOST[:PORT]/NAME            a TCP socket
 //! nbd+unix:///NAME?socket=PATH      a socket of this machine
+//! nbds://…  nbds+unix:///…          with TLS
+//!     ?tls-certificates=FOLDER      files ca-cert.pem, client-cert.pem, client-key.pem of both
+//!     &tls-hostname=NAME            the name that the server proves, if not HOST
+//!     &tls-verify-peer=false        take any server
 //! ```
 //!
 //! NAME and PATH may have bytes as `%XX`. Deliberately not here: resolving host names.
@@ -38,6 +42,19 @@ pub struct NbdUri {
     pub address: NbdAddress,
     /// The name of the export; empty for the server's default.
     pub export: String,
+    /// How it is secured; `None` without TLS.
+    pub tls: Option<NbdTls>,
+}
+
+/// What an address says about TLS.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct NbdTls {
+    /// The folder of certificates and keys; `None` for the certificates of this machine.
+    pub certificates: Option<PathBuf>,
+    /// The name that the server's certificate must have, if it is not the host's.
+    pub server_name: Option<String>,
+    /// Whether the other end must prove who it is; `None` for what is usual for this end.
+    pub verifies: Option<bool>,
 }
 
 /// Why a text is no address of an export.
@@ -61,16 +78,29 @@ impl FromStr for NbdUri {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, export) = place.split_once('/').unwrap_or((place, ""));
         let export = decoded(export).ok_or_else(|| wrong("% is followed by two hexadecimal digits"))?;
-        let mut socket = None;
+        let (base, is_secured) = match scheme {
+            "nbds" => ("nbd", true),
+            "nbds+unix" => ("nbd+unix", true),
+            other => (other, false),
+        };
+        let (mut socket, mut tls) = (None, NbdTls::default());
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-            match parameter.split_once('=') {
-                Some(("socket", path)) => {
-                    socket = Some(decoded(path).ok_or_else(|| wrong("% is followed by two hexadecimal digits"))?);
+            let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let value = decoded(value).ok_or_else(|| wrong("% is followed by two hexadecimal digits"))?;
+            match (key, is_secured) {
+                ("socket", _) => socket = Some(value),
+                ("tls-certificates" | "tls-hostname" | "tls-verify-peer", false) => {
+                    return Err(wrong(&format!("{key} belongs to nbds:// and nbds+unix://")));
                 }
+                ("tls-certificates", _) if !value.is_empty() => tls.certificates = Some(value.into()),
+                ("tls-hostname", _) if !value.is_empty() => tls.server_name = Some(value),
+                ("tls-verify-peer", _) if ["true", "1"].contains(&value.as_str()) => tls.verifies = Some(true),
+                ("tls-verify-peer", _) if ["false", "0"].contains(&value.as_str()) => tls.verifies = Some(false),
+                ("tls-verify-peer", _) => return Err(wrong("tls-verify-peer is true or false")),
                 _ => return Err(wrong(&format!("`{parameter}` is not supported"))),
             }
         }
-        let address = match (scheme, socket) {
+        let address = match (base, socket) {
             ("nbd", None) => {
                 let (host, port) = host_and_port(authority).ok_or_else(|| wrong("HOST:PORT is not understood"))?;
                 NbdAddress::Tcp { host, port }
@@ -79,12 +109,9 @@ impl FromStr for NbdUri {
             ("nbd+unix", Some(path)) if authority.is_empty() && !path.is_empty() => NbdAddress::Unix(path.into()),
             ("nbd+unix", Some(_)) => return Err(wrong("three slashes come before the name, and a path after socket=")),
             ("nbd+unix", None) => return Err(wrong("socket=PATH is missing")),
-            ("nbds" | "nbds+unix" | "nbds+vsock", _) => {
-                return Err(wrong("TLS is not supported; use a tunnel (stunnel, ssh -L) and its local end"));
-            }
             _ => return Err(wrong("this kind of address is not supported")),
         };
-        Ok(NbdUri { address, export })
+        Ok(NbdUri { address, export, tls: is_secured.then_some(tls) })
     }
 }
 
@@ -142,18 +169,35 @@ fn encode(text: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl fmt::Display for NbdUri {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let secured = if self.tls.is_some() { "s" } else { "" };
+        let mut joint = '?';
+        let mut parameter = |out: &mut fmt::Formatter<'_>, name: &str, value: &str| {
+            write!(out, "{joint}{name}=")?;
+            joint = '&';
+            encode(value, out)
+        };
         match &self.address {
             NbdAddress::Tcp { host, port } => {
                 let (open, close) = if host.contains(':') { ("[", "]") } else { ("", "") };
-                write!(out, "nbd://{open}{host}{close}:{port}/")?;
-                encode(&self.export, out)
+                write!(out, "nbd{secured}://{open}{host}{close}:{port}/")?;
+                encode(&self.export, out)?;
             }
             NbdAddress::Unix(path) => {
-                out.write_str("nbd+unix:///")?;
+                write!(out, "nbd{secured}+unix:///")?;
                 encode(&self.export, out)?;
-                out.write_str("?socket=")?;
-                encode(&path.to_string_lossy(), out)
+                parameter(out, "socket", &path.to_string_lossy())?;
             }
+        }
+        let Some(tls) = &self.tls else { return Ok(()) };
+        if let Some(folder) = &tls.certificates {
+            parameter(out, "tls-certificates", &folder.to_string_lossy())?;
+        }
+        if let Some(name) = &tls.server_name {
+            parameter(out, "tls-hostname", name)?;
+        }
+        match tls.verifies {
+            Some(verifies) => parameter(out, "tls-verify-peer", if verifies { "true" } else { "false" }),
+            None => Ok(()),
         }
     }
 }
@@ -163,16 +207,31 @@ mod tests {
     use super::*;
 
     fn tcp(host: &str, port: u16, export: &str) -> NbdUri {
-        NbdUri { address: NbdAddress::Tcp { host: host.into(), port }, export: export.into() }
+        NbdUri { address: NbdAddress::Tcp { host: host.into(), port }, export: export.into(), tls: None }
     }
 
     fn unix(path: &str, export: &str) -> NbdUri {
-        NbdUri { address: NbdAddress::Unix(path.into()), export: export.into() }
+        NbdUri { address: NbdAddress::Unix(path.into()), export: export.into(), tls: None }
     }
 
     #[test]
     fn addresses_are_read_and_written() {
+        let tls = |folder: Option<&str>, name: Option<&str>, verifies| {
+            let server_name = name.map(str::to_owned);
+            Some(NbdTls { certificates: folder.map(PathBuf::from), server_name, verifies })
+        };
         let table = [
+            ("nbds://h/x", NbdUri { tls: tls(None, None, None), ..tcp("h", DEFAULT_PORT, "x") }, "nbds://h:10809/x"),
+            (
+                "nbds://h:1/?tls-hostname=a&tls-certificates=/etc/a%20b&tls-verify-peer=0",
+                NbdUri { tls: tls(Some("/etc/a b"), Some("a"), Some(false)), ..tcp("h", 1, "") },
+                "nbds://h:1/?tls-certificates=/etc/a%20b&tls-hostname=a&tls-verify-peer=false",
+            ),
+            (
+                "nbds+unix:///?tls-certificates=/c&socket=/s",
+                NbdUri { tls: tls(Some("/c"), None, None), ..unix("/s", "") },
+                "nbds+unix:///?socket=/s&tls-certificates=/c",
+            ),
             ("nbd://10.1.2.3:10810/disk", tcp("10.1.2.3", 10_810, "disk"), "nbd://10.1.2.3:10810/disk"),
             ("nbd://storage", tcp("storage", DEFAULT_PORT, ""), "nbd://storage:10809/"),
             ("nbd://storage/", tcp("storage", DEFAULT_PORT, ""), "nbd://storage:10809/"),
@@ -194,12 +253,14 @@ mod tests {
         let table = [
             ("/dev/nbd0", "no address"),
             ("http://host/", "this kind"),
-            ("nbds://host/", "TLS"),
+            ("nbds+vsock://2/", "this kind"),
+            ("nbds://host/?tls-psk-file=/x", "`tls-psk-file=/x` is not supported"),
+            ("nbds://host/?tls-verify-peer=maybe", "true or false"),
             ("nbd+unix:///x", "socket=PATH is missing"),
             ("nbd+unix://host/x?socket=/s", "three slashes"),
             ("nbd+unix:///x?socket=", "three slashes"),
             ("nbd://host/?socket=/s", "belongs to nbd+unix"),
-            ("nbd://host/?tls-hostname=a", "`tls-hostname=a` is not supported"),
+            ("nbd://host/?tls-hostname=a", "tls-hostname belongs to nbds://"),
             ("nbd://host:0/", "HOST:PORT"),
             ("nbd://host:65536/", "HOST:PORT"),
             ("nbd://::1/", "HOST:PORT"),

@@ -35,11 +35,61 @@ pub struct NbdAgreement {
     pub is_structured: bool,
 }
 
+/// The flags of a client that has been greeted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NbdClientFlags(u32);
+
 /// Lets a new client choose the export; requests follow. `None` if it leaves instead.
 ///
 /// # Errors
 /// The stream, its time-outs, or a client that breaks the protocol.
 pub fn welcome(stream: &mut (impl Read + Write), offer: &NbdOffer) -> Result<Option<NbdAgreement>, NbdHandshakeError> {
+    let flags = greet_client(stream)?;
+    choosing(stream, offer, flags)
+}
+
+/// Greets a new client and waits until it asks for TLS; everything else is refused. The handshake
+/// of TLS follows, and then [`welcome_secured`]. `None` if the client leaves instead.
+///
+/// # Errors
+/// As of [`welcome`].
+pub fn welcome_to_tls(stream: &mut (impl Read + Write)) -> Result<Option<NbdClientFlags>, NbdHandshakeError> {
+    let flags = greet_client(stream)?;
+    for _ in 0..MOST_OPTIONS {
+        let (option, data) = next_option(stream)?;
+        let mut out = Vec::new();
+        match option {
+            option::STARTTLS if data.is_empty() => append_answer(&mut out, option, answer::ACK, &[]),
+            option::STARTTLS => append_answer(&mut out, option, answer::INVALID, b"this option has no data"),
+            option::ABORT => append_answer(&mut out, option, answer::ACK, &[]),
+            // It has no answer but the end.
+            option::EXPORT_NAME => return Ok(None),
+            _ => append_answer(&mut out, option, answer::TLS_REQUIRED, b"TLS is required"),
+        }
+        let is_written = stream.write_all(&out);
+        match option {
+            option::ABORT => return Ok(None),
+            option::STARTTLS if data.is_empty() => return Ok(is_written.map(|()| Some(NbdClientFlags(flags)))?),
+            _ => is_written?,
+        }
+    }
+    Err(NbdHandshakeError::Protocol("endless options"))
+}
+
+/// Lets a client choose the export after the handshake of TLS; requests follow.
+///
+/// # Errors
+/// As of [`welcome`].
+pub fn welcome_secured(
+    stream: &mut (impl Read + Write),
+    offer: &NbdOffer,
+    NbdClientFlags(flags): NbdClientFlags,
+) -> Result<Option<NbdAgreement>, NbdHandshakeError> {
+    choosing(stream, offer, flags)
+}
+
+/// Sends the greeting. Returns the client's flags.
+fn greet_client(stream: &mut (impl Read + Write)) -> Result<u32, NbdHandshakeError> {
     let mut greeting = [0; 18];
     greeting[..8].copy_from_slice(&GREETING.to_be_bytes());
     greeting[8..16].copy_from_slice(&HAVE_OPTION.to_be_bytes());
@@ -49,14 +99,27 @@ pub fn welcome(stream: &mut (impl Read + Write), offer: &NbdOffer) -> Result<Opt
     if flags & !u32::from(FIXED_NEWSTYLE | NO_ZEROES) != 0 {
         return Err(NbdHandshakeError::Protocol("flags that were not offered"));
     }
+    Ok(flags)
+}
+
+/// The next option of a client and its data.
+fn next_option(stream: &mut impl Read) -> Result<(u32, Vec<u8>), NbdHandshakeError> {
+    let header: [u8; 16] = read_array(stream)?;
+    if u64_at(&header, 0) != HAVE_OPTION {
+        return Err(NbdHandshakeError::Protocol("an option without its magic number"));
+    }
+    Ok((u32_at(&header, 8), read_data(stream, u32_at(&header, 12))?))
+}
+
+/// Answers options until one chooses the export.
+fn choosing(
+    stream: &mut (impl Read + Write),
+    offer: &NbdOffer,
+    flags: u32,
+) -> Result<Option<NbdAgreement>, NbdHandshakeError> {
     let mut agreed = NbdAgreement { is_structured: false };
     for _ in 0..MOST_OPTIONS {
-        let header: [u8; 16] = read_array(stream)?;
-        if u64_at(&header, 0) != HAVE_OPTION {
-            return Err(NbdHandshakeError::Protocol("an option without its magic number"));
-        }
-        let (option, length) = (u32_at(&header, 8), u32_at(&header, 12));
-        let data = read_data(stream, length)?;
+        let (option, data) = next_option(stream)?;
         let mut out = Vec::new();
         let chosen = match option {
             option::EXPORT_NAME => {

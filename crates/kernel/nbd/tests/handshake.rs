@@ -4,7 +4,10 @@ use std::io::{self, Cursor, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use iolab_nbd::{NbdAgreement, NbdExport, NbdFlags, NbdHandshakeError, NbdOffer, NbdSizes, choose_export, welcome};
+use iolab_nbd::{
+    NbdAgreement, NbdExport, NbdFlags, NbdHandshakeError, NbdOffer, NbdSizes, ask_for_tls, choose_export,
+    choose_secured, welcome, welcome_secured, welcome_to_tls,
+};
 use proptest::prelude::*;
 
 fn offer() -> NbdOffer {
@@ -194,6 +197,39 @@ fn clients_get_an_answer_to_each_option() {
     assert_eq!(welcome(&mut Script::new(leaves), &offer()).unwrap(), None);
     let unknown = [flags, option(1, b"none")].concat();
     assert_eq!(welcome(&mut Script::new(unknown), &offer()).unwrap(), None);
+}
+
+#[test]
+fn both_ends_agree_on_tls_before_they_speak_of_exports() {
+    let (mut near, mut far) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || {
+        let flags = welcome_to_tls(&mut far).unwrap().unwrap();
+        welcome_secured(&mut far, &offer(), flags)
+    });
+    let greeting = ask_for_tls(&mut near).unwrap();
+    let export = choose_secured(&mut near, "lab", greeting).unwrap();
+    assert_eq!((export.size_bytes, export.is_structured), (offer().size_bytes, true));
+    assert_eq!(server.join().unwrap().unwrap(), Some(NbdAgreement { is_structured: true }));
+
+    // One end alone wants it.
+    let (mut near, mut far) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || welcome_to_tls(&mut far).map(|flags| flags.is_some()));
+    let said = choose_export(&mut near, "lab").unwrap_err().to_string();
+    assert!(said.contains("nbds://"), "{said}");
+    drop(near);
+    assert!(server.join().unwrap().is_err());
+    let (mut near, mut far) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || welcome(&mut far, &offer()).map(|agreed| agreed.is_some()));
+    let said = ask_for_tls(&mut near).unwrap_err().to_string();
+    assert!(said.contains("has no TLS"), "{said}");
+    drop(near);
+    assert!(server.join().unwrap().is_err());
+
+    let flags = 3u32.to_be_bytes().to_vec();
+    for (says, leaves) in [(option(2, &[]), true), (option(1, b"lab"), true), (option(3, &[]).repeat(100), false)] {
+        let end = welcome_to_tls(&mut Script::new([flags.clone(), says].concat()));
+        assert_eq!(end.map(|flags| flags.is_none()).unwrap_or(false), leaves);
+    }
 }
 
 proptest! {

@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 
 use iolab_memory::SharedBytes;
 
-use crate::piece_list::{PieceList, shared_piece};
+use crate::piece_list::{PieceList, WrittenPieces, shared_piece};
 
 /// The most pieces that are passed to one call.
 const MOST_PIECES: usize = 1000;
@@ -165,6 +165,20 @@ impl Parcel {
     /// The error of sendmsg(2).
     #[inline]
     pub fn send(&mut self, socket: impl AsFd, list: &mut PieceList, kept: usize) -> io::Result<bool> {
+        self.send_by(|pieces| pieces.send(&socket), list, kept)
+    }
+
+    /// As [`Parcel::send`], by whatever takes pieces and says how many bytes it has taken.
+    ///
+    /// # Errors
+    /// Those of `send`, other than `WouldBlock`.
+    #[inline]
+    pub fn send_by(
+        &mut self,
+        mut send: impl FnMut(WrittenPieces<'_, '_>) -> io::Result<usize>,
+        list: &mut PieceList,
+        kept: usize,
+    ) -> io::Result<bool> {
         while self.unsent() > 0 {
             let mut pieces = list.writing();
             self.each_piece(|piece| {
@@ -174,7 +188,7 @@ impl Parcel {
                 }
                 pieces.has_room()
             });
-            match pieces.send(&socket) {
+            match send(pieces) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(bytes) => self.advance(bytes),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),

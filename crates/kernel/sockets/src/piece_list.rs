@@ -1,8 +1,10 @@
 //! Many pieces of memory for one non-blocking call on a socket.
 //!
 //! A list is filled again for every call and keeps only its memory, so that filling it does not
-//! allocate. Unsafe because it converts borrowed memory to addresses for readv(2) and writev(2);
-//! the borrows last until the call is over.
+//! allocate. Where something stands between the bytes and the socket (encryption), pieces are
+//! copied to and from its memory instead ([`ReadPieces::place`], [`WrittenPieces::take`]). Unsafe
+//! because it converts borrowed memory to addresses for readv(2), writev(2) and copies; the borrows
+//! last until the call is over.
 
 use std::fmt;
 use std::io;
@@ -77,6 +79,26 @@ impl<'m> ReadPieces<'_, 'm> {
         self.list.push(shared_piece(to, offset, bytes));
     }
 
+    /// Copies bytes to the pieces, in order, as far as there is room, which becomes less by them.
+    /// Returns how many were copied.
+    pub fn place(&mut self, from: &[u8]) -> usize {
+        let mut placed = 0;
+        for piece in self.list.iter_mut() {
+            let bytes = piece.iov_len.min(from.len() - placed);
+            // SAFETY: the piece is memory that is borrowed for `'m`, either exclusively or as a
+            // window that is only written by copies; no more is copied than it and `from` have.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr().add(placed), piece.iov_base.cast(), bytes) };
+            shorten(piece, bytes);
+            placed += bytes;
+        }
+        placed
+    }
+
+    /// The bytes that there is room for.
+    pub fn room(&self) -> usize {
+        self.list.iter().map(|piece| piece.iov_len).sum()
+    }
+
     /// Fills the pieces with the available bytes of a socket, without waiting. Returns how many
     /// bytes were received; 0 if the peer has closed the connection.
     ///
@@ -121,6 +143,21 @@ impl<'m> WrittenPieces<'_, 'm> {
         self.list.push(shared_piece(from, offset, bytes));
     }
 
+    /// Copies the next bytes of the pieces, which then have them no more. Returns how many were
+    /// copied.
+    pub fn take(&mut self, to: &mut [u8]) -> usize {
+        let mut taken = 0;
+        for piece in self.list.iter_mut() {
+            let bytes = piece.iov_len.min(to.len() - taken);
+            // SAFETY: the piece is memory that is borrowed for `'m`; no more is copied than it and
+            // `to` have.
+            unsafe { std::ptr::copy_nonoverlapping(piece.iov_base.cast(), to.as_mut_ptr().add(taken), bytes) };
+            shorten(piece, bytes);
+            taken += bytes;
+        }
+        taken
+    }
+
     /// Sends what the socket accepts, without waiting. Returns the number of bytes.
     ///
     /// # Errors
@@ -139,6 +176,12 @@ impl<'m> WrittenPieces<'_, 'm> {
 pub(crate) fn shared_piece(memory: &SharedBytes, offset: usize, bytes: usize) -> libc::iovec {
     assert!(offset <= memory.len() && bytes <= memory.len() - offset, "a piece lies in its window");
     libc::iovec { iov_base: memory.as_ptr().wrapping_add(offset).cast(), iov_len: bytes }
+}
+
+/// Removes bytes from the beginning of a piece.
+fn shorten(piece: &mut libc::iovec, bytes: usize) {
+    piece.iov_base = piece.iov_base.wrapping_byte_add(bytes);
+    piece.iov_len -= bytes;
 }
 
 #[inline]
@@ -189,6 +232,42 @@ mod tests {
         let mut pieces = list.reading();
         pieces.bytes(&mut one);
         assert_eq!(pieces.receive(&far).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn pieces_are_copied_in_order_wherever_they_are_cut() {
+        let memory = SharedBytes::anonymous(4096).unwrap();
+        memory.write(100, b"shared");
+        let mut list = PieceList::default();
+        for cut in 1..=16 {
+            let mut pieces = list.writing();
+            pieces.bytes(b"head ");
+            pieces.shared(&memory, 100, 6);
+            pieces.bytes(b" tail");
+            let mut all = Vec::new();
+            let mut part = vec![0; cut];
+            while let bytes @ 1.. = pieces.take(&mut part) {
+                all.extend_from_slice(&part[..bytes]);
+            }
+            assert_eq!(all, b"head shared tail", "{cut}");
+
+            memory.write(200, &[0; 6]);
+            let (mut head, mut tail) = ([0; 5], [0; 5]);
+            let mut pieces = list.reading();
+            pieces.bytes(&mut head);
+            pieces.shared(&memory, 200, 6);
+            pieces.bytes(&mut tail);
+            let mut from = &b"head shared tail and more"[..];
+            while pieces.room() > 0 {
+                let most = pieces.room().min(cut);
+                let placed = pieces.place(&from[..cut.min(from.len())]);
+                assert_eq!(placed, most);
+                from = &from[placed..];
+            }
+            let mut shared = [0; 6];
+            memory.read(200, &mut shared);
+            assert_eq!((&head, &shared, &tail), (b"head ", b"shared", b" tail"), "{cut}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A connected stream socket of either family: TCP, or a socket of this machine by its path.
 //!
 //! Reads and writes wait at most as long as [`StreamSocket::set_timeouts`] says, and fail with
-//! `WouldBlock` then. The calls of [`crate::PieceList`] never wait. Deliberately not here: TLS, and
-//! listening.
+//! `WouldBlock` then. The calls of [`crate::PieceList`] never wait. Deliberately not here: TLS
+//! (the crate `tls`), and listening.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -73,6 +73,22 @@ impl StreamSocket {
         Ok(set_socket_timeout(&self.fd, Timeout::Send, timeout)?)
     }
 
+    /// Reads what has come, without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` if nothing has come; otherwise the error of recv(2).
+    pub fn read_now(&self, to: &mut [u8]) -> io::Result<usize> {
+        Ok(recv(&self.fd, to, RecvFlags::DONTWAIT)?.0)
+    }
+
+    /// Writes what the socket takes, without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` if it takes nothing; otherwise the error of send(2).
+    pub fn write_now(&self, from: &[u8]) -> io::Result<usize> {
+        send_with(&self.fd, from, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+    }
+
     /// Ends the connection for whoever uses it.
     pub fn end(&self) {
         // A connection that has ended needs no end.
@@ -85,6 +101,13 @@ impl StreamSocket {
     /// No descriptor is free.
     pub fn try_clone(&self) -> io::Result<StreamSocket> {
         Ok(StreamSocket { fd: self.fd.try_clone()? })
+    }
+}
+
+fn send_with(fd: &OwnedFd, from: &[u8], flags: SendFlags) -> io::Result<usize> {
+    match send(fd, from, flags) {
+        Err(Errno::PIPE) => Err(io::ErrorKind::BrokenPipe.into()),
+        other => Ok(other?),
     }
 }
 
@@ -108,10 +131,7 @@ impl Read for StreamSocket {
 
 impl Write for StreamSocket {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        match send(&self.fd, from, SendFlags::NOSIGNAL) {
-            Err(Errno::PIPE) => Err(io::ErrorKind::BrokenPipe.into()),
-            other => Ok(other?),
-        }
+        send_with(&self.fd, from, SendFlags::NOSIGNAL)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -133,6 +153,7 @@ mod tests {
         let mut came = [0; 4];
         far.read_exact(&mut came).unwrap();
         assert_eq!(&came, b"ping");
+        assert_eq!(far.read_now(&mut came).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         near.set_timeouts(Duration::from_millis(1)).unwrap();
         assert_eq!(near.read(&mut came).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         far.try_clone().unwrap().end();

@@ -82,7 +82,7 @@ fn a_virtual_ssd_has_clients_by_name_and_refusals_say_why() {
     read(&base, &["--numjobs=3"]).ended(0, "");
     read(&format!("{base}other"), &[]).ended(2, "no export `other`; it has `null`");
     read(&served.uri, &["--size=128M"]).ended(2, "has only");
-    read("nbds://127.0.0.1/", &[]).ended(2, "TLS is not supported");
+    read("nbds://127.0.0.1/?tls-psk-file=/x", &[]).ended(2, "tls-psk-file=/x` is not supported");
     lab.run(["run", "--name=r", "--ioengine=nbd", "--rw=read", "--size=1M"]).ended(2, "give uri=");
     served.end();
     read(&base, &[]).ended(2, "cannot connect");

@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind};
 
 use iolab_engine::Lane;
 use iolab_nbd::{DATA_CHUNK_BYTES, data_chunk, error_chunk, simple_reply, wire_of_errno};
-use iolab_sockets::{PieceList, StreamSocket};
+use iolab_sockets::PieceList;
+use iolab_tls::StreamChannel;
 
 use crate::Exporter;
 
@@ -89,11 +90,12 @@ impl Replies {
     /// has gone.
     pub(super) fn send<L: Lane>(
         &mut self,
-        socket: &StreamSocket,
+        channel: &mut StreamChannel,
         exporter: &mut Exporter<'_, L>,
         free: &mut Vec<u16>,
     ) -> io::Result<bool> {
         let mut any = false;
+        channel.push()?;
         while self.has_unsent() {
             let mut pieces = self.list.writing();
             // A reply that has begun goes on before others.
@@ -109,7 +111,7 @@ impl Replies {
                 let from = gone.saturating_sub(*head_bytes);
                 pieces.bytes(&exporter.payload(*slot)[from..*data_bytes]);
             }
-            match pieces.send(socket) {
+            match channel.send(pieces) {
                 Ok(bytes) => free.extend(self.gone(bytes, own)),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
                 Err(error) => return Err(error),

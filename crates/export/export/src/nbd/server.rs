@@ -16,6 +16,7 @@ use iolab_clock::Clock;
 use iolab_engine::Lane;
 use iolab_nbd::{NbdFlags, NbdOffer, NbdSizes};
 use iolab_sockets::StreamSocket;
+use iolab_tls::TlsServer;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::session::{self, Service, SharedOpenLane};
@@ -52,6 +53,8 @@ pub struct NbdServerOptions {
     pub limits: LaneLimits,
     /// The clock that bounds handshakes.
     pub clock: Clock,
+    /// Who the server is to clients, which must use TLS then.
+    pub tls: Option<TlsServer>,
 }
 
 /// What the threads share.
@@ -127,6 +130,7 @@ impl NbdServer {
             open,
             clock: options.clock.clone(),
             handshake: HANDSHAKE,
+            tls: options.tls.clone(),
         });
         let (own_stop, own_shared) = (Arc::clone(&stop), Arc::clone(&shared));
         let accepting = Builder::new()

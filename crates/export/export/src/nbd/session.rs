@@ -15,8 +15,12 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use iolab_engine::{Lane, LaneError};
 use iolab_memory::SlotPool;
-use iolab_nbd::{NbdCommand, NbdOffer, NbdRequest, NbdStreamError, REQUEST_BYTES, command_flags, welcome};
+use iolab_nbd::{
+    NbdAgreement, NbdCommand, NbdHandshakeError, NbdOffer, NbdRequest, NbdStreamError, REQUEST_BYTES, command_flags,
+    welcome, welcome_secured, welcome_to_tls,
+};
 use iolab_sockets::{PieceList, StreamSocket};
+use iolab_tls::{StreamChannel, TlsServer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::replies::Replies;
@@ -41,44 +45,55 @@ pub(super) struct Service<L> {
     pub(super) open: SharedOpenLane<L>,
     pub(super) clock: Clock,
     pub(super) handshake: Duration,
+    /// Clients must use TLS.
+    pub(super) tls: Option<TlsServer>,
 }
 
 /// Serves a client to its end. Returns what it had.
 pub(super) fn serve<L: Lane>(socket: StreamSocket, service: &Service<L>, place: usize) -> ServedCounts {
     let mut patient = Patient {
-        socket: &socket,
+        channel: socket.into(),
         clock: &service.clock,
         until_ns: service.clock.now_ns().saturating_add(service.handshake.as_nanos() as u64),
     };
     // A client that breaks the protocol, or leaves, is none; it sees its connection closed.
-    let Ok(Some(agreed)) = welcome(&mut patient, &service.offer) else { return ServedCounts::default() };
+    let Ok(Some(agreed)) = agree(&mut patient, service) else { return ServedCounts::default() };
     // Without a lane, too: the server's own log is its program's.
     let Ok((lane, mut pool)) = (service.open)(service.shape) else { return ServedCounts::default() };
     let exporter = Exporter::new(lane, &mut pool, service.size, service.limits)
         .and_then(|exporter| exporter.sharing(&service.ranges, place));
     let Ok(exporter) = exporter else { return ServedCounts::default() };
-    let mut session = Session::new(socket, exporter, agreed.is_structured);
+    let mut session = Session::new(patient.channel, exporter, agreed.is_structured);
     // How it ended makes no difference: the connection is closed.
     let _ = session.run();
     session.settle();
     session.exporter.tally()
 }
 
+/// The whole handshake, with TLS if the service has it.
+fn agree<L>(patient: &mut Patient<'_>, service: &Service<L>) -> Result<Option<NbdAgreement>, NbdHandshakeError> {
+    let Some(tls) = &service.tls else { return welcome(patient, &service.offer) };
+    let Some(flags) = welcome_to_tls(patient)? else { return Ok(None) };
+    patient.channel.begin_server(tls)?;
+    while !patient.look()?.handshake_step()? {}
+    welcome_secured(patient, &service.offer, flags)
+}
+
 /// A stream whose reads and writes all end at one time.
 struct Patient<'a> {
-    socket: &'a StreamSocket,
+    channel: StreamChannel,
     clock: &'a Clock,
     until_ns: u64,
 }
 
 impl Patient<'_> {
-    fn look(&self) -> io::Result<StreamSocket> {
+    fn look(&mut self) -> io::Result<&mut StreamChannel> {
         let left_ns = self.until_ns.saturating_sub(self.clock.now_ns());
         if left_ns == 0 {
             return Err(ErrorKind::TimedOut.into());
         }
-        self.socket.set_timeouts(Duration::from_nanos(left_ns))?;
-        self.socket.try_clone()
+        self.channel.socket().set_timeouts(Duration::from_nanos(left_ns))?;
+        Ok(&mut self.channel)
     }
 }
 
@@ -140,7 +155,7 @@ struct Coming {
 }
 
 struct Session<'a, L: Lane> {
-    socket: StreamSocket,
+    channel: StreamChannel,
     exporter: Exporter<'a, L>,
     list: PieceList,
     inbox: Vec<u8>,
@@ -156,10 +171,10 @@ struct Session<'a, L: Lane> {
 }
 
 impl<'a, L: Lane> Session<'a, L> {
-    fn new(socket: StreamSocket, exporter: Exporter<'a, L>, is_structured: bool) -> Session<'a, L> {
+    fn new(channel: StreamChannel, exporter: Exporter<'a, L>, is_structured: bool) -> Session<'a, L> {
         let slots = exporter.slots();
         Session {
-            socket,
+            channel,
             list: PieceList::default(),
             inbox: Vec::with_capacity(2 * INBOX_BYTES),
             read_from: 0,
@@ -181,9 +196,9 @@ impl<'a, L: Lane> Session<'a, L> {
             while let Some(finished) = self.exporter.next_finished() {
                 self.finished(finished);
             }
-            let sent = self.replies.send(&self.socket, &mut self.exporter, &mut self.free);
+            let sent = self.replies.send(&mut self.channel, &mut self.exporter, &mut self.free);
             let sent = sent.map_err(|_| Ended::Client)?;
-            if self.leaves && !self.exporter.is_busy() && !self.replies.has_unsent() {
+            if self.leaves && !self.exporter.is_busy() && !self.has_unsent() {
                 return Ok(());
             }
             if !arrived && !sent && !self.exporter.is_busy() {
@@ -205,12 +220,20 @@ impl<'a, L: Lane> Session<'a, L> {
         !self.leaves && (self.coming.is_some() || has_room)
     }
 
+    /// Whether anything waits for room in the socket.
+    fn has_unsent(&self) -> bool {
+        self.replies.has_unsent() || self.channel.has_unsent()
+    }
+
     fn sleep(&self) {
+        if self.wants_more() && self.channel.has_unread() {
+            return;
+        }
         let mut interest = PollFlags::empty();
         interest.set(PollFlags::IN, self.wants_more());
-        interest.set(PollFlags::OUT, self.replies.has_unsent());
+        interest.set(PollFlags::OUT, self.has_unsent());
         // An interrupted wait is one more round.
-        let _ = poll(&mut [PollFd::new(&self.socket, interest)], Some(&IDLE));
+        let _ = poll(&mut [PollFd::new(&self.channel, interest)], Some(&IDLE));
     }
 
     /// Takes what has come, by one call. Returns whether anything had.
@@ -234,7 +257,7 @@ impl<'a, L: Lane> Session<'a, L> {
             pieces.bytes(&mut self.exporter.payload(slot)[has..length]);
         }
         pieces.bytes(&mut self.inbox[start..]);
-        let received = pieces.receive(&self.socket);
+        let received = self.channel.receive(pieces);
         let bytes = match received {
             Ok(0) => Err(Ended::Client),
             Ok(bytes) => Ok(bytes),

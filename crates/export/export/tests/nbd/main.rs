@@ -35,7 +35,7 @@ fn serve_at(place: &NbdPlace, looks: u32) -> std::io::Result<Served> {
         Ok((RamLane::on(&memory, size, pool.view()).shown_after(looks), pool))
     });
     let limits = LaneLimits { transfer_bytes: 64 << 10, trim_zeroes: true };
-    let options = NbdServerOptions { name: "disk".to_owned(), size, limits, clock: Clock::monotonic() };
+    let options = NbdServerOptions { name: "disk".to_owned(), size, limits, clock: Clock::monotonic(), tls: None };
     Ok(Served { server: NbdServer::start(place, open, &options)?, disk })
 }
 

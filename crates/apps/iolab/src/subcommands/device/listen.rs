@@ -9,7 +9,7 @@ use std::sync::Arc;
 use iolab_clock::Clock;
 use iolab_device_link::RunningDrive;
 use iolab_export::nbd::NbdPlace;
-use iolab_nbd::{NbdAddress, NbdUri};
+use iolab_nbd::{NbdAddress, NbdTls, NbdUri};
 use iolab_nvme_fabrics::QualifiedName;
 use iolab_nvme_tcp::{LinkFault, SocketLoop, TargetOptions, TcpTarget};
 use iolab_vfio_user::VfioUserServer;
@@ -29,8 +29,8 @@ pub(super) enum Place {
     Tcp(SocketAddr),
     /// Over vfio-user.
     VfioUser(PathBuf),
-    /// By NBD; the name of the export, if the address has one.
-    Nbd(NbdPlace, Option<String>),
+    /// By NBD; the name of the export, if the address has one; TLS.
+    Nbd(NbdPlace, Option<String>, Option<NbdTls>),
 }
 
 /// Every place that `--listen` names.
@@ -109,7 +109,7 @@ pub(super) fn vfio_user(
 /// Parses the URL of a place.
 fn place(url: &str) -> Result<Place, String> {
     let advice = "write tcp://ADDRESS:PORT, as in tcp://127.0.0.1:4420, vfio-user:PATH, as in \
-        vfio-user:/run/fast.sock, nbd://ADDRESS:PORT or nbd+unix:///?socket=PATH";
+        vfio-user:/run/fast.sock, nbd://ADDRESS:PORT, nbd+unix:///?socket=PATH or nbds://ADDRESS:PORT/?tls-certificates=FOLDER";
     if NbdUri::is_meant(url) {
         return nbd_place(url);
     }
@@ -130,16 +130,20 @@ fn place(url: &str) -> Result<Place, String> {
 
 fn nbd_place(url: &str) -> Result<Place, String> {
     // A port of 0 asks for any that is free; an address of an export never has it.
-    let tcp = url.starts_with("nbd://");
-    let any_port = url.strip_suffix(":0").or_else(|| url.strip_suffix(":0/")).filter(|_| tcp);
-    let uri: NbdUri = any_port.unwrap_or(url).parse().map_err(|error| format!("--listen {error}"))?;
+    let tcp = url.starts_with("nbd://") || url.starts_with("nbds://");
+    let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    let any_port = place.strip_suffix(":0").or_else(|| place.strip_suffix(":0/")).filter(|_| tcp);
+    let uri: NbdUri = any_port
+        .map_or(url.to_owned(), |place| format!("{place}{query}"))
+        .parse()
+        .map_err(|error| format!("--listen {error}"))?;
     let export = Some(uri.export).filter(|name| !name.is_empty());
     let (host, port) = match uri.address {
-        NbdAddress::Unix(path) => return Ok(Place::Nbd(NbdPlace::Unix(path), export)),
+        NbdAddress::Unix(path) => return Ok(Place::Nbd(NbdPlace::Unix(path), export, uri.tls)),
         NbdAddress::Tcp { host, port } => (host, if any_port.is_some() { 0 } else { port }),
     };
     let found = (host.as_str(), port).to_socket_addrs().map_err(|error| format!("--listen {url}: {error}"))?;
-    let found = found.into_iter().next().map(|address| Place::Nbd(NbdPlace::Tcp(address), export));
+    let found = found.into_iter().next().map(|address| Place::Nbd(NbdPlace::Tcp(address), export, uri.tls));
     found.ok_or_else(|| format!("--listen {url}: no such address"))
 }
 
@@ -155,7 +159,7 @@ mod tests {
         for (url, expected) in [("vfio-user:/run/fast.sock", "/run/fast.sock"), ("vfio-user:a.sock", "./a.sock")] {
             assert_eq!(place(url).unwrap(), Place::VfioUser(expected.into()));
         }
-        let nbd = |place, name: Option<&str>| Place::Nbd(place, name.map(str::to_owned));
+        let nbd = |place, name: Option<&str>| Place::Nbd(place, name.map(str::to_owned), None);
         for (url, expected) in [
             ("nbd://127.0.0.1", nbd(NbdPlace::Tcp("127.0.0.1:10809".parse().unwrap()), None)),
             ("nbd://127.0.0.1:0", nbd(NbdPlace::Tcp("127.0.0.1:0".parse().unwrap()), None)),
@@ -165,7 +169,9 @@ mod tests {
             assert_eq!(place(url).unwrap(), expected, "{url}");
         }
         assert!(place("nbd+unix:///").unwrap_err().contains("socket=PATH"));
-        assert!(place("nbds://127.0.0.1").unwrap_err().contains("TLS"));
+        let tls = NbdTls { certificates: Some("/c".into()), ..NbdTls::default() };
+        let any_port = Place::Nbd(NbdPlace::Tcp("127.0.0.1:0".parse().unwrap()), None, Some(tls));
+        assert_eq!(place("nbds://127.0.0.1:0/?tls-certificates=/c").unwrap(), any_port);
         for url in ["127.0.0.1:4420", "tcp://127.0.0.1", "rdma://1.2.3.4:1", "tcp://", "vfio-user:", "vfio-user:/run/"]
         {
             assert!(place(url).unwrap_err().contains("tcp://"), "{url}");

@@ -1,7 +1,7 @@
 //! `iolab device serve --listen nbd://`: the device as an export of NBD.
 //!
-//! Each client has a controller of the device of its own, on the thread that serves it. Without a
-//! secret to know, everybody who reaches the address may read and write.
+//! Each client has a controller of the device of its own, on the thread that serves it. Everybody
+//! who reaches the address may read and write, unless TLS asks for certificates of clients.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use iolab_engine_nvme::NvmeLane;
 use iolab_export::nbd::{NbdPlace, NbdServer, NbdServerOptions, SharedOpenLane};
 use iolab_export::{LaneLimits, PoolShape, Size};
 use iolab_memory::{Backing, SlotPool};
-use iolab_nbd::{NbdAddress, NbdUri};
+use iolab_nbd::{NbdAddress, NbdTls, NbdUri};
 use iolab_options::Settings;
+use iolab_tls::TlsServer;
 use iolab_virtual_ssd::Subsystem;
 
 use super::listen::Place;
@@ -21,7 +22,7 @@ use crate::exit::ExitFailure;
 
 /// The servers of a device.
 #[derive(Debug, Default)]
-pub(super) struct NbdServers(Vec<NbdServer>);
+pub(super) struct NbdServers(Vec<(NbdServer, Option<NbdTls>)>);
 
 impl NbdServers {
     /// Serves the first namespace of a drive at each place of NBD, and adds to `text` how clients
@@ -35,7 +36,7 @@ impl NbdServers {
     ) -> Result<NbdServers, ExitFailure> {
         let mut servers = Vec::new();
         for place in places {
-            let Place::Nbd(place, export) = place else { continue };
+            let Place::Nbd(place, export, tls) = place else { continue };
             let export = export.clone().unwrap_or_else(|| name.to_owned());
             let config = drive.config();
             if config.zones.is_some() {
@@ -46,14 +47,17 @@ impl NbdServers {
             let size = Size::new(config.size_bytes, config.lba_bytes as u32)
                 .map_err(|error| ExitFailure::mistake(format!("iolab: {name}: {error}")))?;
             let limits = LaneLimits { transfer_bytes: 0, trim_zeroes: true };
-            let options = NbdServerOptions { name: export.clone(), size, limits, clock: clock.clone() };
-            let server = NbdServer::start(place, lanes(name, drive, clock), &options)
-                .map_err(|error| ExitFailure::failed(format!("iolab: cannot listen at {}: {error}", shown(place))))?;
-            let _ = writeln!(text, "at {}", uri(server.place(), &export));
-            if matches!(server.place(), NbdPlace::Tcp(address) if !address.ip().is_loopback()) {
+            let secured = tls.as_ref().map(identity).transpose()?;
+            let options = NbdServerOptions { name: export.clone(), size, limits, clock: clock.clone(), tls: secured };
+            let server = NbdServer::start(place, lanes(name, drive, clock), &options).map_err(|error| {
+                ExitFailure::failed(format!("iolab: cannot listen at {}: {error}", shown(place, tls)))
+            })?;
+            let _ = writeln!(text, "at {}", uri(server.place(), &export, tls));
+            let is_open = tls.as_ref().is_none_or(|tls| tls.verifies != Some(true));
+            if is_open && matches!(server.place(), NbdPlace::Tcp(address) if !address.ip().is_loopback()) {
                 *text += "every machine that reaches this address may read and write it\n";
             }
-            servers.push(server);
+            servers.push((server, tls.clone()));
         }
         Ok(NbdServers(servers))
     }
@@ -61,8 +65,8 @@ impl NbdServers {
     /// Ends the service. Returns what clients had, a line for each place.
     pub(super) fn end(self) -> String {
         let mut text = String::new();
-        for server in self.0 {
-            let place = shown(server.place());
+        for (server, tls) in self.0 {
+            let place = shown(server.place(), &tls);
             let (clients, counts) = server.end();
             let clients = iolab_text::counted(clients, "client");
             let _ = writeln!(text, "{place}: {clients}: {counts}");
@@ -91,14 +95,30 @@ fn lanes(name: &str, drive: &Arc<Subsystem>, clock: &Clock) -> SharedOpenLane<Nv
     })
 }
 
-fn uri(place: &NbdPlace, export: &str) -> NbdUri {
+/// Certificate and key of the server, and whose certificates it asks clients for.
+fn identity(tls: &NbdTls) -> Result<TlsServer, ExitFailure> {
+    let advice = "name the folder of server-cert.pem and server-key.pem: nbds://ADDRESS:PORT/?tls-certificates=FOLDER; \
+        with tls-verify-peer=true, clients need certificates by the authority of ca-cert.pem there";
+    let mistake = |what: &str| ExitFailure::mistake(format!("iolab: --listen nbds://: {what}; {advice}"));
+    let Some(folder) = &tls.certificates else { return Err(mistake("a server has a certificate")) };
+    if tls.server_name.is_some() {
+        return Err(mistake("tls-hostname is for clients"));
+    }
+    let authority = (tls.verifies == Some(true)).then(|| folder.join("ca-cert.pem"));
+    let made = TlsServer::new(&folder.join("server-cert.pem"), &folder.join("server-key.pem"), authority.as_deref());
+    made.map_err(|error| mistake(&error.to_string()))
+}
+
+fn uri(place: &NbdPlace, export: &str, tls: &Option<NbdTls>) -> NbdUri {
     let address = match place {
         NbdPlace::Tcp(address) => NbdAddress::Tcp { host: address.ip().to_string(), port: address.port() },
         NbdPlace::Unix(path) => NbdAddress::Unix(path.clone()),
     };
-    NbdUri { address, export: export.to_owned() }
+    // What is for the server says nothing to its clients.
+    let tls = tls.as_ref().map(|_| NbdTls::default());
+    NbdUri { address, export: export.to_owned(), tls }
 }
 
-fn shown(place: &NbdPlace) -> String {
-    uri(place, "").to_string()
+fn shown(place: &NbdPlace, tls: &Option<NbdTls>) -> String {
+    uri(place, "", tls).to_string()
 }
