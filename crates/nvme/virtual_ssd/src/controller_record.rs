@@ -35,6 +35,8 @@ pub enum Notice {
         /// Identifier of the namespace.
         namespace: u32,
     },
+    /// The controllers reach the namespaces in another way.
+    AccessChanged,
     /// A value of the health log has changed.
     HealthChanged,
     /// The subsystem was reset through another controller.

@@ -15,8 +15,6 @@ mod state;
 pub use parse::FaultError;
 pub(crate) use state::{FaultPoint, FaultState, Subject};
 
-use iolab_nvme_spec::log::AnaState;
-
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
@@ -41,8 +39,9 @@ pub enum FaultKind {
     },
     /// The device is removed: every register reads as all ones.
     Removal,
-    /// The controller does not reach the namespace (`ana=`); users cannot request it as a fault.
-    NoAccess(AnaState),
+    /// The controller may not reach the namespace (`ana=`), as its current state says; users cannot
+    /// request it as a fault.
+    NoAccess,
 }
 
 /// The commands that a fault applies to, by the direction of their data.

@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 pub(crate) use ranges::{MOST_COPY_BLOCKS, MOST_COPY_RANGES};
 
-use iolab_nvme_spec::log::AnaState;
 use iolab_nvme_spec::{ALL_NAMESPACES, IoOpcode, Status, SubmissionEntry};
 use iolab_ssd_timing::{CommandKind, CompletionTime, TimedCommand};
 
+use crate::access::Access;
 use crate::command_error::{CommandError, place};
 use crate::controller_record::ControllerRecord;
 use crate::data_window::{DataDirection, DataWindow};
@@ -253,11 +253,10 @@ impl<D: DataWindow> Execution<'_, D> {
         };
         match faults.strike(FaultPoint::Execute, &subject) {
             Some(FaultKind::Slow { extra_ns }) => Ok(extra_ns),
-            Some(FaultKind::NoAccess(state)) => Err(CommandError::transient(match state {
-                AnaState::INACCESSIBLE => Status::ANA_INACCESSIBLE,
-                AnaState::PERSISTENT_LOSS => Status::ANA_PERSISTENT_LOSS,
-                _ => Status::ANA_TRANSITION,
-            })),
+            Some(FaultKind::NoAccess) => {
+                let refusal = self.subsystem.access.as_ref().and_then(Access::refusal);
+                refusal.map_or(Ok(0), |status| Err(CommandError::transient(status)))
+            }
             Some(FaultKind::MediaError) => {
                 let status =
                     if access == MediaAccess::Read { Status::UNRECOVERED_READ_ERROR } else { Status::WRITE_FAULT };

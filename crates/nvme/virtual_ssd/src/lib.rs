@@ -22,6 +22,7 @@
 //! firmware updates, and security commands are not supported.
 #![forbid(unsafe_code)]
 
+mod access;
 mod admin;
 #[doc(hidden)]
 pub mod capsules;

@@ -8,11 +8,11 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use iolab_nvme_spec::log::AnaState;
 use iolab_nvme_spec::zone::ZoneState;
 use iolab_nvme_spec::{IoOpcode, SubmissionEntry};
 use iolab_ssd_timing::{Statistics, TimedCommand};
 
+use crate::access::{self, Access};
 use crate::config::{Age, Config, ConfigError};
 use crate::controller_record::{ControllerRecord, Notice};
 use crate::fault::{Fault, FaultKind, FaultPoint, FaultState, PlannedFaults, Subject};
@@ -33,6 +33,7 @@ pub struct Subsystem {
     pub(crate) timing: Timing,
     pub(crate) faults: Option<FaultState>,
     pub(crate) health: Health,
+    pub(crate) access: Option<Access>,
     controllers: Mutex<Vec<Weak<ControllerRecord>>>,
     resets: AtomicU64,
 }
@@ -79,6 +80,7 @@ impl Subsystem {
             timing: Timing::build(&config.timing_parameters(), config.media_bytes(), config.age.to_study(config.seed))?,
             faults: FaultState::new(&planned(&config)),
             health: Health::default(),
+            access: config.access.map(Access::new),
             controllers: Mutex::default(),
             resets: AtomicU64::new(0),
             config,
@@ -124,6 +126,20 @@ impl Subsystem {
     pub fn set_spare(&self, percent: u8) {
         self.health.spare.store(percent, Ordering::Relaxed);
         self.notify_others(None, Notice::HealthChanged);
+    }
+
+    /// Changes how the namespaces are reached (`ana=`), and notifies the hosts that requested it.
+    ///
+    /// # Errors
+    /// There is no such state, or the drive does not report states.
+    pub fn set_access(&self, state: &str) -> Result<(), String> {
+        const STATES: &str = "optimized, non-optimized, inaccessible, persistent-loss or change";
+        let new = access::named(state).ok_or_else(|| format!("there is no state `{state}`: expected {STATES}"))?;
+        let missing = "the device reports no asymmetric access: create it with ana=optimized";
+        if self.access.as_ref().ok_or(missing)?.set(new) {
+            self.notify_others(None, Notice::AccessChanged);
+        }
+        Ok(())
     }
 
     /// Puts a zone into a state, as worn flash does, and notifies the hosts. `false` if there is no
@@ -277,11 +293,10 @@ impl Subsystem {
     }
 }
 
-/// The faults of a drive. Unreachable namespaces are represented by a fault that hits every I/O
-/// command.
+/// The faults of a drive. States in which namespaces are out of reach are represented by a fault that
+/// meets every I/O command, because the state can change.
 fn planned(config: &Config) -> Vec<Fault> {
     let mut faults = config.faults.clone();
-    let out_of_reach = |state: &AnaState| !matches!(*state, AnaState::OPTIMIZED | AnaState::NON_OPTIMIZED);
-    faults.extend(config.access.filter(out_of_reach).map(|state| Fault::new(FaultKind::NoAccess(state))));
+    faults.extend(config.access.map(|_| Fault::new(FaultKind::NoAccess)));
     faults
 }

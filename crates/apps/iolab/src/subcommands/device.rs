@@ -28,6 +28,7 @@ pub(crate) fn main(action: &DeviceAction) -> Result<u8, ExitFailure> {
         DeviceAction::List => list(),
         DeviceAction::Info { name } => info(name),
         DeviceAction::Stats { name, json } => stats(name, *json),
+        DeviceAction::Set { name, change } => set(name, change),
         DeviceAction::Destroy { name, data } => destroy(name, *data),
         DeviceAction::Serve(arguments) => serve::main(arguments),
         DeviceAction::Attach(arguments) => attach::main(arguments),
@@ -140,6 +141,24 @@ fn stats(name: &str, json: bool) -> Result<u8, ExitFailure> {
             )));
         }
         Err(other) => return Err(ExitFailure::failed(format!("iolab: {name}: {other}"))),
+    }
+    Ok(0)
+}
+
+fn set(name: &str, change: &str) -> Result<u8, ExitFailure> {
+    if !change.starts_with("ana=") {
+        let why = format!("iolab: `{change}` cannot change while the device is served: only ana=STATE can");
+        return Err(ExitFailure::mistake(why));
+    }
+    match ask(&socket(name)?, &format!("set {change}")) {
+        Ok(_) => output::print(&format!("device {name}: {change}\n"))?,
+        Err(LinkError::NotServed { .. }) => {
+            Catalogue::of_user()?.find(name)?;
+            return Err(ExitFailure::mistake(format!(
+                "iolab: device {name} is not running (start it with `iolab device serve {name}`)"
+            )));
+        }
+        Err(other) => return Err(ExitFailure::mistake(format!("iolab: {name}: {other}"))),
     }
     Ok(0)
 }

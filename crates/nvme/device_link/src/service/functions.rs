@@ -93,6 +93,9 @@ impl Functions for Drive {
             "name" => Ok(self.name.clone()),
             "stats" => Ok(self.statistics(false)),
             "stats json" => Ok(self.statistics(true)),
+            other if other.starts_with("set ana=") => {
+                self.subsystem.set_access(&other["set ana=".len()..]).map(|()| String::new())
+            }
             other => Err(format!("a served device cannot answer `{other}`")),
         }
     }

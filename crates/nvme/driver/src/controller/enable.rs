@@ -104,6 +104,7 @@ impl<T: Transport> Cold<T> {
             .with_health(0x1f)
             .with_namespace_attribute(optional.namespace_attribute())
             .with_firmware_activation(optional.firmware_activation())
+            .with_ana_change(optional.ana_change())
             .with_zone_descriptor(optional.zone_descriptor());
         let allowed = usize::from(facts.identify.aerl) + 1;
         self.preparation = Preparation {

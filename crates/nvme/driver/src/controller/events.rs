@@ -4,7 +4,9 @@
 //! the device to report the next event of the same type.
 
 use iolab_nvme_spec::event::{AsynchronousEvent, EventType, NoticeEvent};
-use iolab_nvme_spec::log::{ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES};
+use iolab_nvme_spec::log::{
+    AnaHeader, ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES,
+};
 use iolab_nvme_spec::{ALL_NAMESPACES, FromBytes};
 
 use super::Controller;
@@ -13,6 +15,8 @@ use crate::transport::Transport;
 
 /// Entries of the error log that are read with an error event.
 const ERRORS_READ: usize = 16;
+/// Bytes that one command reads.
+const PAGE_BYTES: usize = 4096;
 
 /// An asynchronous event.
 #[derive(Debug, Clone)]
@@ -34,6 +38,12 @@ pub enum EventDetail {
     Namespaces(Option<Vec<u32>>),
     /// Start LBAs of zones that have changed; `None` if there are more than fit into the list.
     Zones(Option<Vec<u64>>),
+    /// How the controller reaches namespaces has changed, this many times so far;
+    /// [`Controller::access`] returns the states.
+    Access {
+        /// The page's Change Count.
+        changes: u64,
+    },
     /// A page that this driver does not read, or that the device refused.
     Unread,
 }
@@ -82,6 +92,14 @@ impl<T: Transport> Controller<T> {
             }
             (EventType::NOTICE, _) if NoticeEvent(event.information()) == NoticeEvent::ZONE_DESCRIPTOR_CHANGED => {
                 self.changed_zones()
+            }
+            (EventType::NOTICE, LogPage::ANA) => {
+                // A target may refuse a length that is shorter than its page.
+                let mut page = [0; PAGE_BYTES];
+                self.log_page(LogPage::ANA, 0, false, &mut page)?;
+                let header = AnaHeader::read_from_prefix(&page);
+                Ok(header
+                    .map_or(EventDetail::Unread, |(header, _)| EventDetail::Access { changes: header.changes.get() }))
             }
             _ => self.acknowledge(page),
         }

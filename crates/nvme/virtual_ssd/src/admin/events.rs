@@ -92,6 +92,9 @@ impl AdminExecutor {
             Notice::ZonesChanged { .. } if enabled.zone_descriptor() => {
                 self.events.add(notice_event(NoticeEvent::ZONE_DESCRIPTOR_CHANGED, LogPage::CHANGED_ZONES));
             }
+            Notice::AccessChanged if enabled.ana_change() => {
+                self.events.add(notice_event(NoticeEvent::ANA_CHANGE, LogPage::ANA));
+            }
             Notice::HealthChanged => self.note_health(enabled),
             _ => {}
         }

@@ -121,8 +121,9 @@ impl AdminExecutor {
         data.mdts = if config.most_bytes == 0 { 0 } else { (config.most_bytes >> 12).trailing_zeros() as u8 };
         data.cntlid = U16::new(self.record.id());
         data.ver = U32::new(Version::V1_4.0);
-        // Namespace attribute notices; zone descriptor notices if there are zones.
-        data.oaes = U32::new(1 << 8 | u32::from(config.zones.is_some()) << 27);
+        // Namespace attribute notices; notices of asymmetric access and of zones if there are any.
+        data.oaes =
+            U32::new(1 << 8 | u32::from(config.access.is_some()) << 11 | u32::from(config.zones.is_some()) << 27);
         data.cntrltype = 1;
         let admin = AdminCapabilities(0)
             .with_format(true)

@@ -1,6 +1,5 @@
 //! The keys of a configuration: one table with the name, the help text and the setter of each.
 
-use iolab_nvme_spec::log::AnaState;
 use iolab_ssd_timing::parameters::TABLE;
 use iolab_ssd_timing::{ModelKind, Preset};
 use iolab_text::closest;
@@ -210,12 +209,12 @@ pub const KEYS: &[Key] = &[
         values: "no|optimized|non-optimized|inaccessible|persistent-loss|change",
         help: "asymmetric namespace access: report this state of all namespaces; from inaccessible on, I/O commands are refused",
         set: |config, key, text| {
-            let state = AnaState::NAMED.iter().find(|state| state.to_string().replace(' ', "-") == text);
+            let state = crate::access::named(text);
             if state.is_none() && text != "no" {
                 let reason = "no, optimized, non-optimized, inaccessible, persistent-loss or change".to_owned();
                 return Err(ConfigError::BadValue { key, reason });
             }
-            config.access = state.copied();
+            config.access = state;
             Ok(())
         },
     },

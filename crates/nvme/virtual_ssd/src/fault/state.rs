@@ -77,7 +77,7 @@ impl FaultState {
 fn point_of(kind: FaultKind) -> FaultPoint {
     match kind {
         FaultKind::Timeout | FaultKind::Fatal | FaultKind::Removal => FaultPoint::Fetch,
-        FaultKind::MediaError | FaultKind::Slow { .. } | FaultKind::NoAccess(_) => FaultPoint::Execute,
+        FaultKind::MediaError | FaultKind::Slow { .. } | FaultKind::NoAccess => FaultPoint::Execute,
         _ => FaultPoint::Complete,
     }
 }

@@ -31,6 +31,14 @@ pub(crate) enum DeviceAction {
         #[arg(long)]
         json: bool,
     },
+    /// Change how hosts reach a served device, and notify them
+    Set {
+        /// Device name
+        name: String,
+        /// `ana=optimized`, `non-optimized`, `inaccessible`, `persistent-loss` or `change`
+        #[arg(value_name = "ana=STATE")]
+        change: String,
+    },
     /// Remove a device
     Destroy {
         /// Device name
