@@ -293,8 +293,8 @@ impl Subsystem {
     }
 }
 
-/// The faults of a drive. States in which namespaces are out of reach are represented by a fault that
-/// meets every I/O command, because the state can change.
+/// The faults of a drive. States in which namespaces are out of reach are represented by a fault
+/// that meets every I/O command, because the state can change.
 fn planned(config: &Config) -> Vec<Fault> {
     let mut faults = config.faults.clone();
     faults.extend(config.access.map(|_| Fault::new(FaultKind::NoAccess)));

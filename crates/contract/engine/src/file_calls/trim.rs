@@ -2,10 +2,11 @@
 //!
 //! A block device is told with `BLKDISCARD` (linux/fs.h), whose range must be aligned to the
 //! logical block size. Of a zoned one, a range of whole zones is reset (`BLKRESETZONE`), even if it
-//! can discard, because a discard leaves the write pointers where they are. A file gets a hole: `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the file system passes on
-//! to the device if it is mounted with `discard`. Afterwards a trimmed range of a file reads as
-//! zeroes; on a device the result depends on the device. Unsafe because the descriptor is a number
-//! that the runner keeps open, and the ioctl reads a range by pointer.
+//! can discard, because a discard leaves the write pointers where they are. A file gets a hole:
+//! `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the file system passes on to the device if
+//! it is mounted with `discard`. Afterwards a trimmed range of a file reads as zeroes; on a device
+//! the result depends on the device. Unsafe because the descriptor is a number that the runner
+//! keeps open, and the ioctl reads a range by pointer.
 
 use std::os::fd::RawFd;
 
