@@ -26,6 +26,7 @@ fn example(option: &RunOption) -> &'static str {
         "eta" => "always",
         "eta-newline" | "eta-interval" | "status-interval" | "trigger-timeout" => "2s",
         "alloc-size" => "16k",
+        "idle-prof" => "system",
         "vary" => "iodepth=1,2",
         _ => "word",
     }
