@@ -80,6 +80,8 @@ const LEFT_OUT: &[&str] = &[
     // They serve or wait.
     "device-serve",
     "device-attach",
+    // It needs one that serves.
+    "device-set",
     "device-stats",
     "fs-mount",
     "fs-umount",
