@@ -73,6 +73,7 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("priorities", "2-8", !worker.directions[1].priorities.is_empty()),
             ("servers", "2-9", recording.is_of_servers()),
             ("whose logs", "2-9", recording.plan.workers[1].logs.client.is_some()),
+            ("idleness", "2-9", recording.idleness.is_some()),
             ("figures of files", "2-5", recording.workers[1].files.len() == 2),
         ];
         for (what, step, is_there) in facts {

@@ -232,6 +232,13 @@ impl<D: DataWindow> Execution<'_, D> {
         self.subsystem.timing.schedule(self.now_ns, &request)
     }
 
+    /// Refuses the command if the controller does not reach its namespace now.
+    #[cold]
+    fn meet_access(&self) -> Result<u64, CommandError> {
+        let refusal = self.subsystem.access.as_ref().and_then(Access::refusal);
+        refusal.map_or(Ok(0), |status| Err(CommandError::transient(status)))
+    }
+
     /// Applies the faults planned for the media: an error, or extra time.
     #[inline]
     fn meet_media_faults(
@@ -253,10 +260,7 @@ impl<D: DataWindow> Execution<'_, D> {
         };
         match faults.strike(FaultPoint::Execute, &subject) {
             Some(FaultKind::Slow { extra_ns }) => Ok(extra_ns),
-            Some(FaultKind::NoAccess) => {
-                let refusal = self.subsystem.access.as_ref().and_then(Access::refusal);
-                refusal.map_or(Ok(0), |status| Err(CommandError::transient(status)))
-            }
+            Some(FaultKind::NoAccess) => self.meet_access(),
             Some(FaultKind::MediaError) => {
                 let status =
                     if access == MediaAccess::Read { Status::UNRECOVERED_READ_ERROR } else { Status::WRITE_FAULT };
