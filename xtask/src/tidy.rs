@@ -13,6 +13,7 @@ mod names;
 mod orphans;
 mod ratchet;
 mod sizes;
+mod suite_builds;
 mod type_names;
 mod words;
 
@@ -27,6 +28,7 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     findings.extend(comment_width::check(repository));
     findings.extend(debug_text::check(repository));
     findings.extend(orphans::check(repository));
+    findings.extend(suite_builds::check(repository));
     findings.extend(type_names::check(repository));
     findings.extend(words::check(repository));
     findings.extend(islands::check(repository)?);
