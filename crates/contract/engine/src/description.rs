@@ -56,7 +56,8 @@ pub enum Polling {
     UnlessOption(&'static str, &'static str),
 }
 
-/// What an engine can do; a job that asks for more is refused when it is resolved.
+/// What an engine can do; a job that asks for more is refused when it is resolved. An engine names
+/// its differences from [`Capabilities::FILES`] or [`Capabilities::DEVICES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Whether an operation is complete when `submit` returns: the queue is never deeper than one.
@@ -89,6 +90,32 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Asynchronous reads, writes, trims and syncs of files, through the kernel's block layer.
+    pub const FILES: Capabilities = Capabilities {
+        files: FileUse::Descriptors,
+        extends_files: true,
+        reach: Reach::BlockLayer,
+        page_cache: PageCache::UnlessDirect,
+        ..Capabilities::DEVICES
+    };
+
+    /// The same for devices that the engine opens itself, past the kernel's block layer.
+    pub const DEVICES: Capabilities = Capabilities {
+        synchronous: false,
+        files: FileUse::Devices,
+        moves_data: true,
+        trims: true,
+        syncs: true,
+        direct: true,
+        extends_files: false,
+        effect: FileEffect::ByDirection,
+        reach: Reach::Device,
+        page_cache: PageCache::Never,
+        polling: Polling::Never,
+        reads_to_write: false,
+        needs: &[],
+    };
+
     /// What readers of figures must know about the engine with these options.
     pub fn traits(&self, options: &Settings) -> EngineTraits {
         let value = |name: &str| options.get(name).map(|setting| &setting.value);

@@ -17,10 +17,8 @@ mod tests;
 
 use std::path::PathBuf;
 
-use iolab_engine::{
-    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError, Polling,
-};
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_engine::{Capabilities, Engine, EngineDescription, EngineProbe, FileUse, LaneRequest, OpenError};
+use iolab_options::{Reach, Settings};
 
 pub use lane::KvLane;
 
@@ -44,17 +42,9 @@ impl Engine for Kv {
         capabilities: Capabilities {
             synchronous: true,
             files: FileUse::Nothing,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
             extends_files: true,
-            effect: FileEffect::ByDirection,
             reach: Reach::Private,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
+            ..Capabilities::DEVICES
         },
         trials: &[EngineProbe {
             topic: "kv",

@@ -10,10 +10,8 @@ mod lane;
 mod tests;
 
 use iolab_async_io::native_aio::Context;
-use iolab_engine::{
-    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, Need, OpenError, Polling,
-};
-use iolab_options::{DefaultValue, OptionEntry, PageCache, Reach};
+use iolab_engine::{Capabilities, Engine, EngineDescription, EngineProbe, LaneRequest, Need, OpenError, Polling};
+use iolab_options::{DefaultValue, OptionEntry};
 
 pub use lane::LibaioLane;
 
@@ -35,19 +33,9 @@ impl Engine for Libaio {
                   block devices) and sync_file_range have no asynchronous form and are done in place.",
         options: &OPTIONS,
         capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::Descriptors,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: true,
-            effect: FileEffect::ByDirection,
-            reach: Reach::BlockLayer,
-            page_cache: PageCache::UnlessDirect,
             polling: Polling::WithOption(&["userspace_reap"]),
-            reads_to_write: false,
             needs: &[Need::AioRequests],
+            ..Capabilities::FILES
         },
         trials: &[EngineProbe {
             topic: "libaio",

@@ -29,8 +29,8 @@ mod tests;
 
 use std::path::PathBuf;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, LaneRequest, OpenError};
+use iolab_options::{Reach, Settings};
 
 pub use lane::LogfsLane;
 pub use options::{Requested, paths};
@@ -54,19 +54,10 @@ impl Engine for Logfs {
             a write completes. Each worker has its own domain (iolab fs mkfs --domains), or all share one file system (logfs_shared).",
         options: &options::OPTIONS,
         capabilities: Capabilities {
-            synchronous: false,
             files: FileUse::Nothing,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
             extends_files: true,
-            effect: FileEffect::ByDirection,
             reach: Reach::Private,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
+            ..Capabilities::DEVICES
         },
         trials: &[],
     };

@@ -12,8 +12,8 @@ mod sockets;
 pub use lane::NetLane;
 pub use options::NET_OPTIONS;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
-use iolab_options::{PageCache, Reach};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, LaneRequest, OpenError};
+use iolab_options::Reach;
 
 /// The engine `net`.
 #[derive(Debug)]
@@ -32,19 +32,12 @@ impl Engine for Net {
                   worker needs a port of its own.",
         options: NET_OPTIONS,
         capabilities: Capabilities {
-            synchronous: false,
             files: FileUse::Nothing,
-            moves_data: true,
             trims: false,
             syncs: false,
-            direct: true,
             extends_files: true,
-            effect: FileEffect::ByDirection,
             reach: Reach::Network,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
+            ..Capabilities::DEVICES
         },
         trials: &[],
     };

@@ -6,10 +6,10 @@
 //! buffer: a "read" leaves its slot unchanged, so data cannot be verified on it.
 
 use iolab_engine::{
-    Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane,
-    LaneError, LaneRequest, Op, OpKind, OpenError, Polling, Submission, Wait,
+    Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileUse, Lane, LaneError,
+    LaneRequest, Op, OpKind, OpenError, Submission, Wait,
 };
-use iolab_options::{PageCache, Reach};
+use iolab_options::Reach;
 
 /// The engine `null`.
 #[derive(Debug)]
@@ -32,19 +32,10 @@ impl Engine for NullEngine {
                   so the queue depth is real; every kind of operation succeeds with all its bytes.",
         options: &[],
         capabilities: Capabilities {
-            synchronous: false,
             files: FileUse::Nothing,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
             extends_files: true,
-            effect: FileEffect::ByDirection,
             reach: Reach::Nothing,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
+            ..Capabilities::DEVICES
         },
         trials: &[],
     };

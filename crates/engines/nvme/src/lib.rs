@@ -31,10 +31,9 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest,
-    OpenError, Polling,
+    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, EngineProbe, LaneRequest, OpenError, Polling,
 };
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_options::Settings;
 
 pub use any_transport::{AnyController, AnyPair};
 pub use device_store::{device_size, make_drive};
@@ -65,21 +64,7 @@ impl Engine for Nvme {
             fsyncs and trims become Read, Write, Flush and Dataset Management commands. Jobs run as threads of one \
             process.",
         options: &options::OPTIONS,
-        capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::Devices,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
-            polling: Polling::UnlessOption("wait", "interrupt"),
-            reads_to_write: false,
-            needs: &[],
-        },
+        capabilities: Capabilities { polling: Polling::UnlessOption("wait", "interrupt"), ..Capabilities::DEVICES },
         trials: &[EngineProbe {
             topic: "virtual SSD",
             words: &["--ioengine=nvme", "--thread", "--filename=trtype=VIRT model=ideal size=64M"],

@@ -16,8 +16,8 @@ mod mapped_file;
 
 pub use lane::MmapLane;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
-use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, ValueKind};
+use iolab_engine::{Capabilities, Engine, EngineDescription, LaneRequest, OpenError};
+use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, ValueKind};
 
 /// The options of `mmap`.
 pub const MMAP_OPTIONS: &[OptionEntry] = &[OptionEntry {
@@ -52,18 +52,10 @@ impl Engine for Mmap {
         options: MMAP_OPTIONS,
         capabilities: Capabilities {
             synchronous: true,
-            files: FileUse::Descriptors,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
             extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::BlockLayer,
             page_cache: PageCache::Always,
-            polling: Polling::Never,
             reads_to_write: true,
-            needs: &[],
+            ..Capabilities::FILES
         },
         trials: &[],
     };

@@ -13,10 +13,7 @@ mod lane;
 
 pub use lane::PosixAioLane;
 
-use iolab_engine::{
-    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError, Polling,
-};
-use iolab_options::{PageCache, Reach};
+use iolab_engine::{Capabilities, Engine, EngineDescription, EngineProbe, LaneRequest, OpenError};
 
 /// The engine `posixaio`.
 #[derive(Debug)]
@@ -35,21 +32,7 @@ impl Engine for PosixAio {
                   after another. Trim (BLKDISCARD, or a punched hole in a file) and sync_file_range(2) are done \
                   at once by the submitting thread.",
         options: &[],
-        capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::Descriptors,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: true,
-            effect: FileEffect::ByDirection,
-            reach: Reach::BlockLayer,
-            page_cache: PageCache::UnlessDirect,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
-        },
+        capabilities: Capabilities::FILES,
         trials: &[EngineProbe {
             topic: "posixaio",
             words: &["--ioengine=posixaio", "--direct=1", "--iodepth=4"],

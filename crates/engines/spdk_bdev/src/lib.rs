@@ -30,10 +30,8 @@ mod tests;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling,
-};
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, LaneRequest, OpenError, Polling};
+use iolab_options::Settings;
 
 use building::{Builder, ask};
 use configuration::Configuration;
@@ -57,21 +55,7 @@ impl<N: Engine, A: Engine, U: Engine> Engine for SpdkBdev<N, A, U> {
             the file says. Completions are polled for. A device that is the base of another cannot be used by itself. \
             Jobs run as threads of one process, which share memory and the counts of errors to inject.",
         options: &options::OPTIONS,
-        capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::Devices,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
-            polling: Polling::Always,
-            reads_to_write: false,
-            needs: &[],
-        },
+        capabilities: Capabilities { polling: Polling::Always, ..Capabilities::DEVICES },
         trials: &[],
     };
 

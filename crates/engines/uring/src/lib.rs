@@ -22,10 +22,7 @@ mod ring;
 #[cfg(test)]
 mod tests;
 
-use iolab_engine::{
-    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, Need, OpenError, Polling,
-};
-use iolab_options::{PageCache, Reach};
+use iolab_engine::{Capabilities, Engine, EngineDescription, EngineProbe, LaneRequest, Need, OpenError, Polling};
 
 pub use lane::UringLane;
 pub use passthrough::{PassthroughLane, UringCmd};
@@ -82,19 +79,9 @@ impl Engine for Uring {
                   io_uring_enter; with sqthread_poll by none.",
         options: &options::OPTIONS,
         capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::Descriptors,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: true,
-            effect: FileEffect::ByDirection,
-            reach: Reach::BlockLayer,
-            page_cache: PageCache::UnlessDirect,
             polling: Polling::WithOption(&["hipri", "sqthread_poll"]),
-            reads_to_write: false,
             needs: &[Need::LockedMemory],
+            ..Capabilities::FILES
         },
         trials: &TRIALS,
     };

@@ -14,10 +14,9 @@ mod safety;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError,
-    Polling,
+    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, LaneRequest, OpenError, Polling,
 };
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_options::Settings;
 
 pub use lane::PassthroughLane;
 
@@ -42,19 +41,8 @@ impl Engine for UringCmd {
                   the device. Needs root. Jobs run as threads of one process.",
         options: &options::OPTIONS,
         capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::Devices,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
             polling: Polling::WithOption(&["hipri", "sqthread_poll"]),
-            reads_to_write: false,
-            needs: &[],
+            ..Capabilities::DEVICES
         },
         trials: &[],
     };

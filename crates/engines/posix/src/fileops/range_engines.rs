@@ -1,24 +1,17 @@
 //! The engines on ranges of open files: their descriptions.
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, LaneRequest, OpenError};
 use iolab_options::{PageCache, Reach};
 
 use crate::fileops::{Allocate, RangeLane, Truncate};
 
 const CAPABILITIES: Capabilities = Capabilities {
     synchronous: true,
-    files: FileUse::Descriptors,
     moves_data: false,
-    trims: true,
-    syncs: true,
-    direct: true,
-    extends_files: true,
     effect: FileEffect::Changes,
     reach: Reach::Names,
     page_cache: PageCache::Never,
-    polling: Polling::Never,
-    reads_to_write: false,
-    needs: &[],
+    ..Capabilities::FILES
 };
 
 /// The engine `falloc`.

@@ -1,27 +1,10 @@
 //! The engines of this module: their descriptions, and which lane each opens.
 
-use iolab_engine::{
-    Capabilities, Engine, EngineDescription, EngineProbe, FileEffect, FileUse, LaneRequest, OpenError, Polling,
-};
-use iolab_options::{PageCache, Reach};
+use iolab_engine::{Capabilities, Engine, EngineDescription, EngineProbe, LaneRequest, OpenError, Polling};
 
 use crate::read_write::{PVSYNC2_OPTIONS, PosixLane, Pread, Preadv, Preadv2, Seeking, Spliced, VsyncLane};
 
-const CAPABILITIES: Capabilities = Capabilities {
-    synchronous: true,
-    files: FileUse::Descriptors,
-    moves_data: true,
-    trims: true,
-    syncs: true,
-    direct: true,
-    extends_files: true,
-    effect: FileEffect::ByDirection,
-    reach: Reach::BlockLayer,
-    page_cache: PageCache::UnlessDirect,
-    polling: Polling::Never,
-    reads_to_write: false,
-    needs: &[],
-};
+const CAPABILITIES: Capabilities = Capabilities { synchronous: true, ..Capabilities::FILES };
 
 /// The common part of the descriptions; the rest differs by engine.
 const COMMON: EngineDescription = EngineDescription {

@@ -4,11 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{
-    Capabilities, DeviceFacts, DeviceZones, EngineDescription, FileEffect, FileUse, OpenError, Polling,
-};
+use iolab_engine::{Capabilities, DeviceFacts, DeviceZones, EngineDescription, FileUse, OpenError};
 use iolab_jobfile::{Diagnostic, JobSet};
-use iolab_options::{Category, DefaultValue, OptionEntry, PageCache, Reach, Settings, SupportStatus, ValueKind};
+use iolab_options::{Category, DefaultValue, OptionEntry, Settings, SupportStatus, ValueKind};
 use iolab_plan::{Plan, ReplayFile, ReplayRules, ReplayShare, ReplaySurvey, WorkerPlan};
 use iolab_resolve::{MachineFacts, Mode, Overrides, PathKind, ResolveRequest, Resolved, resolve};
 
@@ -107,21 +105,7 @@ const fn engine(name: &'static str, capabilities: Capabilities, options: &'stati
     EngineDescription { name, aliases: &[], summary: "", details: "", options, capabilities, trials: &[] }
 }
 
-const SYNCHRONOUS: Capabilities = Capabilities {
-    synchronous: true,
-    files: FileUse::Descriptors,
-    moves_data: true,
-    trims: true,
-    syncs: false,
-    direct: true,
-    extends_files: true,
-    effect: FileEffect::ByDirection,
-    reach: Reach::BlockLayer,
-    page_cache: PageCache::UnlessDirect,
-    polling: Polling::Never,
-    reads_to_write: false,
-    needs: &[],
-};
+const SYNCHRONOUS: Capabilities = Capabilities { synchronous: true, syncs: false, ..Capabilities::FILES };
 
 static RING_OPTIONS: [OptionEntry; 4] = [
     OptionEntry { name: "fixedbufs", kind: ValueKind::Switch, default: DefaultValue::Automatic, ..OptionEntry::BLANK },
