@@ -62,13 +62,13 @@ pub(crate) enum Action {
     Fs(FsAction),
     /// Trace what a command does to storage; show and summarize traces
     Capture(CaptureArguments),
-    /// Make a job that does to storage what a trace says a program did
+    /// Derive a job from a trace, so that it loads storage as the traced program did
     Synthesize(SynthesizeArguments),
-    /// Run a job and the application that it stands for, and score how near it comes
+    /// Compare a job with the application that it models, and score the match
     Validate(ValidateArguments),
     /// Replay a trace on files or devices, in its time and order
     Replay(ReplayArguments),
-    /// Check what a loss of power, or a kill, has left of verified data
+    /// Check verified data after a loss of power or a kill
     Verify(VerifyArguments),
     /// Watch block devices: iostat's columns and more
     Watch(WatchArguments),
@@ -181,7 +181,7 @@ pub(crate) enum NvmeAction {
         /// traddr=NAME`)
         device: String,
     },
-    /// Ask a target on the network which subsystems it has
+    /// List the subsystems of a target on the network
     Discover {
         /// `192.168.1.5`, `192.168.1.5:4420`, or `trtype=TCP traddr=192.168.1.5 trsvcid=4420
         /// hostnqn=…`
@@ -202,7 +202,7 @@ pub(crate) enum NvmeAction {
         #[arg(long)]
         allow_destroy: bool,
     },
-    /// Make a secret for DH-HMAC-CHAP, as nvme-cli writes them
+    /// Generate a secret for DH-HMAC-CHAP in nvme-cli's format
     GenDhchapKey {
         /// Hash that makes the key of the secret: 0 none, 1 SHA-256, 2 SHA-384, 3 SHA-512
         #[arg(short = 'm', long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=3))]
@@ -252,7 +252,7 @@ pub(crate) struct PerfArguments {
     /// Warm-up time before measuring, seconds
     #[arg(short = 'a', long = "warmup-time")]
     pub(crate) warm_up: Option<u64>,
-    /// CPU cores, one worker per core: a mask (`0x3`) or a list (`[0,1]`). Devices are dealt out
+    /// CPU cores, one worker per core: a mask (`0x3`) or a list (`[0,1]`). Devices are distributed
     /// over the cores; a single one is driven by all
     #[arg(short = 'c', long, default_value = "0x1")]
     pub(crate) core_mask: String,
@@ -282,10 +282,10 @@ pub(crate) struct PerfArguments {
     /// NVMe/TCP: data digests
     #[arg(short = 'I', long)]
     pub(crate) enable_tcp_ddgst: bool,
-    /// NVMe/TCP: file with the secret by which this host proves who it is (DH-HMAC-CHAP)
+    /// NVMe/TCP: file with the secret that authenticates this host (DH-HMAC-CHAP)
     #[arg(long, value_name = "FILE")]
     pub(crate) dhchap_key: Option<PathBuf>,
-    /// NVMe/TCP: file with the secret by which the controller has to prove who it is
+    /// NVMe/TCP: file with the secret that authenticates the controller
     #[arg(long, value_name = "FILE", requires = "dhchap_key")]
     pub(crate) dhchap_ctrlr_key: Option<PathBuf>,
     /// Count errors of operations and go on

@@ -104,7 +104,7 @@ pub struct TurnsRequest<'a> {
     pub words: &'a [String],
     /// The application; without it the job runs alone.
     pub application: Option<&'a Application>,
-    /// How often each has its turn.
+    /// How many times each runs.
     pub blocks: u32,
 }
 

@@ -209,7 +209,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     valued("trigger-timeout", "TIME", "End the jobs and run the trigger after this time", time!(trigger_timeout_ns))
         .letter('B')
         .not_in_study(EACH_TRIAL),
-    valued("trigger", "COMMAND", "Line of the shell that the trigger runs", word!(trigger))
+    valued("trigger", "COMMAND", "Shell command that the trigger runs", word!(trigger))
         .letter('H')
         .not_in_study(EACH_TRIAL),
     option("trigger-remote", "Command of the trigger on servers", NO_REMOTE).with_value("COMMAND").letter('J'),
@@ -224,16 +224,21 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .optional()
         .letter('S')
         .not_in_study(SERVERS),
-    valued("daemonize", "FILE", "Serve in the background, and write the process's number to a file", word!(daemonize))
+    valued("daemonize", "FILE", "Serve in the background, and write the process ID to a file", word!(daemonize))
         .letter('D')
         .not_in_study(SERVERS),
-    valued("client", "HOST", "Run the job files that follow on this server, or on those of a list", |mut run, text| {
-        add(&mut run.clients, text)?;
-        Ok(run)
-    })
+    valued(
+        "client",
+        "HOST",
+        "Run the job files that follow on this server, or on each server of a list",
+        |mut run, text| {
+            add(&mut run.clients, text)?;
+            Ok(run)
+        },
+    )
     .letter('C')
     .not_in_study(SERVERS),
-    valued("remote-config", "FILE", "Job file of the server, for the client before it", |mut run, text| {
+    valued("remote-config", "FILE", "Job file on the server, for the preceding --client", |mut run, text| {
         add(&mut run.remote_config, text)?;
         Ok(run)
     })
@@ -271,7 +276,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     }),
     valued("record", "FILE", "Write the recording to a file", word!(record))
         .not_in_study("its folder keeps the recording of each trial"),
-    valued("beside", "COMMAND", "Run this line of the shell beside the job, no longer than it", word!(beside))
+    valued("beside", "COMMAND", "Run this shell command while the job runs, and end it with the job", word!(beside))
         .not_in_study("start the command beside the study by yourself"),
     switch("no-db", "Do not add the run to the database", on!(no_database)),
     switch("force", "Allow outputs to replace files that iolab did not write", on!(force))

@@ -39,11 +39,11 @@ pub(crate) struct CaptureArguments {
     /// files
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "command")]
     from: Vec<PathBuf>,
-    /// Capture a process that runs already, by tracepoints of the kernel; it goes on when the
-    /// capture ends (needs root or CAP_PERFMON)
+    /// Capture a running process through kernel tracepoints; it continues when the capture ends
+    /// (needs root or CAP_PERFMON)
     #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "from"])]
     pid: Option<i32>,
-    /// With --pid: also the processes that it has made and makes
+    /// With --pid: also capture its child processes, present and future
     #[arg(long, requires = "pid")]
     children: bool,
     /// With --pid: end after this time (30s, 5m)

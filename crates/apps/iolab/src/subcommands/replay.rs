@@ -18,26 +18,26 @@ pub(crate) struct ReplayArguments {
     /// Trace of `iolab capture`, iolog of fio, text of strace, or the files of one blktrace
     #[arg(required = true)]
     trace: Vec<PathBuf>,
-    /// Make the files of the trace anew below this folder
+    /// Recreate the files of the trace below this folder
     #[arg(short, long, value_name = "FOLDER")]
     directory: Option<PathBuf>,
-    /// Replay what is FROM, or lies below it, on TO: a file, a folder or a device
+    /// Replay operations on FROM, or on files below it, on TO: a file, a folder or a device
     #[arg(short, long, value_name = "FROM=TO")]
     map: Vec<String>,
     /// Replay on the files of the trace themselves; those that no job of iolab made also need
     /// --allow-destroy
     #[arg(long)]
     in_place: bool,
-    /// So many times as fast as the trace
+    /// Speed relative to the trace: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", default_value = "1", conflicts_with = "as_fast_as_possible")]
     speed: String,
-    /// Without the times of the trace: only its order is kept
+    /// Ignore the times of the trace and keep only its order
     #[arg(long, visible_alias = "afap")]
     as_fast_as_possible: bool,
     /// Leave out operations of these kinds: read, write, trim, sync
     #[arg(long, value_name = "KIND,…")]
     skip: Option<String>,
-    /// Engine; else io_uring where operations of one thread overlap in the trace, and psync
+    /// Engine; by default io_uring if operations of one thread overlap in the trace, else psync
     #[arg(long, value_name = "ENGINE")]
     ioengine: Option<String>,
     /// Overwrite this file or device, whatever is on it

@@ -22,27 +22,25 @@ const WINDOW: usize = 1 << 14;
 pub(crate) struct SynthesizeArguments {
     /// Trace, from `iolab capture`
     trace: PathBuf,
-    /// File for the job; printed without it
+    /// Write the job to this file instead of standard output
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// Let the job replace a file that iolab did not write
     #[arg(long)]
     force: bool,
-    /// Folder of the job's files, as the job says it
+    /// Folder for the files of the job, as it is written into the job
     #[arg(long, default_value = ".")]
     directory: String,
     /// How long the job runs
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     runtime: u64,
-    /// Look at this part of the trace, seconds from its beginning, instead of the longest stretch
-    /// in which the program worked steadily
+    /// Use this part of the trace (seconds from its start) instead of its longest steady part
     #[arg(long, value_name = "FROM-UNTIL", value_parser = stretch)]
     window: Option<TraceStretch>,
-    /// Commits that the program made while it was traced, as it says itself: a sync may carry
-    /// several
+    /// Number of commits that the program reported for the traced time; one sync may cover several
     #[arg(long, value_name = "COUNT")]
     commits: Option<u64>,
-    /// TOML file that says what files are for, where their paths do not tell
+    /// TOML file with the roles of files whose paths do not show them
     #[arg(long, value_name = "FILE")]
     roles: Option<PathBuf>,
 }

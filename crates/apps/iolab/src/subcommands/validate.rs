@@ -16,22 +16,22 @@ use crate::printing::print;
 pub(crate) struct ValidateArguments {
     /// Job file, as `iolab synthesize` makes it
     job: PathBuf,
-    /// Trace of the application: the job is traced, too, and both traces are compared
+    /// Trace of the application; the job is traced too, and the two traces are compared
     #[arg(required_unless_present = "against")]
     trace: Option<PathBuf>,
     /// Run the job and this command in turns, without a tracer, and compare their rates
     #[arg(long, value_name = "COMMAND")]
     against: Option<String>,
-    /// How often each has its turn
+    /// How many times each runs
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000), requires = "against")]
     blocks: u32,
-    /// What stands before the rate in the command's output; pgbench's and sysbench's are known
+    /// Text before the rate in the command's output; pgbench's and sysbench's are known
     #[arg(long, value_name = "TEXT", requires = "against")]
     says: Option<String>,
-    /// Commits that the command makes each time, where its output does not say a rate
+    /// Commits that the command makes in each run, if its output shows no rate
     #[arg(long, value_name = "COUNT", requires = "against", conflicts_with = "says")]
     commits: Option<u64>,
-    /// Look at this part of the trace, as for synthesize
+    /// Use this part of the trace, as for synthesize
     #[arg(long, value_name = "FROM-UNTIL", value_parser = stretch, requires = "trace")]
     window: Option<TraceStretch>,
     /// Print JSON

@@ -22,12 +22,12 @@ const READ_BYTES: u64 = 64 << 10;
 /// Which state, and where the data is now.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyArguments {
-    /// The state that a job with verify_state_save=1 and verify_policy=durable has kept
+    /// State file of a job with verify_state_save=1 and verify_policy=durable
     state: PathBuf,
     /// Where the data is now, if not where it was written: a file, a device, a name of the engine
     #[arg(short, long, value_name = "PATH")]
     file: Option<PathBuf>,
-    /// Only say for each block what it must hold, without reading any
+    /// Only print what each block must hold, without reading
     #[arg(long)]
     list: bool,
     /// File for the recording

@@ -49,7 +49,7 @@ pub(crate) enum DeviceAction {
     },
     /// Serve a device to drivers in other processes until interrupted
     Serve(ServeArguments),
-    /// Show a device to the kernel as a file (FUSE) or a block device (ublk) until interrupted
+    /// Attach a device to the kernel as a file (FUSE) or a block device (ublk) until interrupted
     Attach(AttachArguments),
     /// List all parameters of a device
     Parameters,

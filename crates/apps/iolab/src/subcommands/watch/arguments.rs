@@ -70,7 +70,7 @@ pub(super) struct ProgramArguments {
     /// file; `iolab report` reads it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "json", "full_screen", "more"])]
     pub(super) record: Option<PathBuf>,
-    /// With --record: watch a process that runs already (also -p PID)
+    /// With --record: watch a running process (also -p PID)
     #[arg(long, value_name = "PID", requires = "record", conflicts_with = "command")]
     pub(super) pid: Option<i32>,
     /// With --record: end after this time (30s, 5m)
