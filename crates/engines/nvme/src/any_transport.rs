@@ -5,8 +5,8 @@
 
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{
-    Completion, Controller, ControllerFacts, DataWindow, DriverError, Namespace, QueueOptions, QueuePair, Submit,
-    ZoneReport,
+    AsyncEvent, Completion, Controller, ControllerFacts, ControllerReset, DataWindow, DriverError, Namespace,
+    QueueOptions, QueuePair, Submit, ZoneReport,
 };
 use iolab_nvme_rdma::Rdma;
 use iolab_nvme_spec::log::{AnaState, LogPage};
@@ -69,6 +69,21 @@ impl AnyController {
     /// Reads a log page from its start. See [`Controller::log_page`].
     pub fn log_page(&self, page: LogPage, nsid: u32, retain: bool, to: &mut [u8]) -> Result<(), DriverError> {
         each!(AnyController, self, controller => controller.log_page(page, nsid, retain, to))
+    }
+
+    /// The events that the controller reported. See [`Controller::take_noticed`].
+    pub(crate) fn take_noticed(&self) -> Vec<AsyncEvent> {
+        each!(AnyController, self, controller => controller.take_noticed())
+    }
+
+    /// The latest resets of the controller. See [`Controller::recoveries`].
+    pub(crate) fn recoveries(&self) -> Vec<ControllerReset> {
+        each!(AnyController, self, controller => controller.recoveries())
+    }
+
+    /// How many times the controller was reset. See [`Controller::resets`].
+    pub(crate) fn resets(&self) -> u32 {
+        each!(AnyController, self, controller => controller.resets())
     }
 
     /// Whether the controller was given up.

@@ -8,6 +8,7 @@
 
 mod zones;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
@@ -20,6 +21,7 @@ use iolab_virtual_ssd::Subsystem;
 
 use crate::any_transport::AnyPair;
 use crate::errno;
+use crate::event_notes;
 use crate::name::{DeviceName, DevicePlace};
 use crate::opened::{self, NvmeDeviceError, Opened};
 use crate::options::LaneOptions;
@@ -45,6 +47,8 @@ pub struct NvmeLane {
     devices: Box<[Device]>,
     /// For time-outs only.
     clock: Clock,
+    /// What the devices reported, once there is something to tell.
+    told: Box<OnceCell<Vec<String>>>,
 }
 
 #[derive(Debug)]
@@ -68,6 +72,7 @@ struct File {
 struct Source {
     opened: Opened,
     namespace: u32,
+    shown: String,
     gone_note: String,
 }
 
@@ -75,6 +80,11 @@ struct Source {
 #[derive(Debug)]
 struct Device {
     opened: Opened,
+    namespace: u32,
+    /// Its name in notes.
+    shown: String,
+    /// Resets of its controller before the lane was opened.
+    resets: u32,
     /// The note for the report if it disappears.
     gone_note: String,
     /// Bus address of the pool.
@@ -93,7 +103,7 @@ impl NvmeLane {
         NvmeLane::on(request, &|text| {
             let name = DeviceName::parse(text)?;
             let opened = opened::open(&name)?;
-            Ok(Source { opened, namespace: name.namespace, gone_note: gone_note(&name) })
+            Ok(Source { opened, namespace: name.namespace, shown: name.to_string(), gone_note: gone_note(&name) })
         })
     }
 
@@ -106,7 +116,7 @@ impl NvmeLane {
     pub fn on_drive(drive: &Arc<Subsystem>, clock: &Clock, request: &LaneRequest<'_>) -> Result<NvmeLane, OpenError> {
         NvmeLane::on(request, &|text| {
             let opened = opened::open_inline(drive, clock)?;
-            Ok(Source { opened, namespace: 1, gone_note: format!("{text}: the drive is gone") })
+            Ok(Source { opened, namespace: 1, shown: text.to_owned(), gone_note: format!("{text}: the drive is gone") })
         })
     }
 
@@ -137,13 +147,14 @@ impl NvmeLane {
             sleeps: options.queue.wait != WaitPolicy::Poll,
             devices: Box::new([]),
             clock: Clock::monotonic(),
+            told: Box::default(),
         };
         let (mut queues, mut files, mut devices) = (Vec::new(), Vec::new(), Vec::new());
         for target in request.files {
             let text = target.path.to_string_lossy();
             let failed =
                 |error: NvmeDeviceError| OpenError { message: format!("{text}: {error}"), errno: error.errno() };
-            let Source { opened, namespace, gone_note } = source(&text).map_err(failed)?;
+            let Source { opened, namespace, shown, gone_note } = source(&text).map_err(failed)?;
             let driver = |error: DriverError| failed(error.into());
             let namespace = opened.namespace(namespace).map_err(failed)?;
             let address = opened.controller.map(&pool).map_err(driver)?;
@@ -159,7 +170,8 @@ impl NvmeLane {
             }
             let block_shift = namespace.block_bytes().trailing_zeros();
             files.push(File { namespace, block_shift, first_queue, trims_reset: false });
-            devices.push(Device { opened, gone_note, address });
+            let resets = opened.controller.resets();
+            devices.push(Device { opened, namespace: namespace.id(), shown, resets, gone_note, address });
         }
         (lane.queues, lane.files, lane.devices) = (queues.into(), files.into(), devices.into());
         Ok(lane)
@@ -321,7 +333,18 @@ impl Lane for NvmeLane {
 
     fn notes(&self) -> &[String] {
         let gone = self.devices.iter().find(|device| device.opened.controller.is_given_up());
-        gone.map_or(&[], |device| std::slice::from_ref(&device.gone_note))
+        if let Some(device) = gone {
+            return std::slice::from_ref(&device.gone_note);
+        }
+        let told = self.told.get().map_or(&[][..], Vec::as_slice);
+        if !told.is_empty() {
+            return told;
+        }
+        let notes = |device: &Device| {
+            event_notes::notes(&device.shown, &device.opened.controller, device.namespace, device.resets)
+        };
+        let notes: Vec<String> = self.devices.iter().flat_map(notes).collect();
+        if notes.is_empty() { &[] } else { self.told.get_or_init(|| notes) }
     }
 }
 

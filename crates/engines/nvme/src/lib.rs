@@ -14,6 +14,7 @@
 mod any_transport;
 mod device_store;
 mod errno;
+mod event_notes;
 mod fabric_place;
 mod first_bytes;
 mod inline_device;

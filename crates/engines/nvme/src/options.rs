@@ -101,7 +101,7 @@ impl LaneOptions {
         let settings = request.options;
         let slots =
             u16::try_from(request.depth).map_err(|_| format!("iodepth={} is more than 65535", request.depth))?;
-        let mut queue = QueueOptions::with_slots(slots);
+        let mut queue = QueueOptions { watches_events: true, ..QueueOptions::with_slots(slots) };
         if let Some(entries) = settings.integer("queue_size") {
             queue.entries = entries as u32;
         }

@@ -152,6 +152,30 @@ fn a_namespace_out_of_reach_is_told_apart_from_none() {
 }
 
 #[test]
+fn what_a_device_reports_during_a_job_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (drive, socket) = (drive("size=4M ana=optimized"), folder.path().join("drive.sock"));
+    let service =
+        serve(&socket, "drive", &drive, &Clock::best().0, &ServeOptions { dispatchers: 1, ..ServeOptions::default() })
+            .unwrap();
+    let mut rig = Rig::open(&[&format!("trtype=VIRT traddr={}", socket.display())], 1).unwrap();
+    assert!(rig.lane.notes().is_empty(), "{:?}", rig.lane.notes());
+    drive.set_access("non-optimized", None).unwrap();
+    let mut notes = Vec::new();
+    for _ in 0..10_000 {
+        assert_eq!(rig.perform(op(OpKind::Read, 0, 0, 512)), 512);
+        notes = rig.lane.notes().to_vec();
+        if !notes.is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(notes.len() == 1 && notes[0].contains("of ns=1 changed once during the job: non-optimized"), "{notes:?}");
+    assert_eq!(rig.lane.notes(), notes.as_slice(), "it is kept");
+    drop((rig, service));
+}
+
+#[test]
 fn a_name_is_explained_before_a_run() {
     let facts = Nvme::device("trtype=VIRT size=1G lba=4k", &Settings::default()).unwrap();
     assert_eq!((facts.size_bytes, facts.block_bytes), (1 << 30, 4096));

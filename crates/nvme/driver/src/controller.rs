@@ -72,6 +72,11 @@ impl<T: Transport> Controller<T> {
         Ok(Controller { shared: Arc::new(Shared { cold: Mutex::new(cold), epoch, clock, facts, options }) })
     }
 
+    /// A handle on the controller of a queue pair.
+    pub(crate) fn sharing(shared: &Arc<Shared<T>>) -> Controller<T> {
+        Controller { shared: Arc::clone(shared) }
+    }
+
     /// The facts that the controller reported when it was identified.
     pub fn facts(&self) -> &ControllerFacts {
         &self.shared.facts

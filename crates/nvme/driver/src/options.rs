@@ -98,8 +98,12 @@ pub struct QueueOptions {
     /// How often a command is resent after resets of the controller before it is given up.
     pub replays: u8,
     /// How long commands that the path refuses are resent (Asymmetric Namespace Access:
-    /// inaccessible, in transition).
-    pub path_patience_ns: u64,
+    /// inaccessible, in transition). `None`: for as long as a transition takes, as the controller
+    /// says ([`crate::ControllerFacts::transition_ns`]).
+    pub path_patience_ns: Option<u64>,
+    /// Whether the queue pair looks for asynchronous events with its checks of time, while commands
+    /// are in flight ([`crate::Controller::take_noticed`]).
+    pub watches_events: bool,
 }
 
 /// Minimum entries of a ring, if the controller allows that many. They fill a page of memory. A
@@ -124,7 +128,8 @@ impl QueueOptions {
             timeout_ns: 30_000_000_000,
             reaps_per_check: 1024,
             replays: 2,
-            path_patience_ns: 10_000_000_000,
+            path_patience_ns: None,
+            watches_events: false,
         }
     }
 }

@@ -161,7 +161,7 @@ fn asymmetric_access_is_reported_and_kept_to() {
         }
         assert_eq!(drive.controller.access(3).unwrap(), None);
         let namespace = drive.controller.namespace(2).unwrap();
-        let options = QueueOptions { path_patience_ns: 100_000_000, ..queue_options(4) };
+        let options = QueueOptions { path_patience_ns: Some(100_000_000), ..queue_options(4) };
         let mut queue = drive.controller.queue_pair(options).unwrap();
         let data = drive.buffer(4096);
         assert_eq!(queue.read(0, &namespace, 8, 8, data.slice), Submit::Accepted);

@@ -131,8 +131,8 @@ fn patience_with_a_path_ends_and_a_lost_path_gets_none() {
         (Status::INTERNAL_PATH_ERROR, 1),
     ] {
         let mut bench = Bench::new();
-        let options =
-            QueueOptions { path_patience_ns: 160_000_000, timeout_ns: fake::SECOND, ..QueueOptions::with_slots(8) };
+        let path_patience_ns = Some(160_000_000);
+        let options = QueueOptions { path_patience_ns, timeout_ns: fake::SECOND, ..QueueOptions::with_slots(8) };
         let mut queue = bench.controller.queue_pair(options).unwrap();
         bench.script.io(&[Act::Fail(status); 100]);
         assert_eq!(eight_writes(&mut bench, &mut queue), [CommandOutcome::Failed(status); 8]);

@@ -43,6 +43,7 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use iolab_nvme_authentication::{HostSecrets, Preferences};
 use iolab_nvme_fabrics::{Digests, QualifiedName};
+use iolab_nvme_spec::log::AnaState;
 use iolab_virtual_ssd::Subsystem;
 
 use controllers::Target as Shared;
@@ -123,6 +124,8 @@ pub struct TargetOptions {
     pub most_gathered_bytes: usize,
     /// Faults to inject on links.
     pub faults: Vec<LinkFault>,
+    /// How hosts reach the namespaces here, if not as the drive is configured.
+    pub access: Option<AnaState>,
 }
 
 impl TargetOptions {
@@ -142,6 +145,7 @@ impl TargetOptions {
             most_controllers_of_host: 64,
             most_gathered_bytes: 256 << 20,
             faults: Vec::new(),
+            access: None,
         }
     }
 }
@@ -182,7 +186,7 @@ impl TcpTarget {
         let listener = TcpListener::bind(at).map_err(listening())?;
         listener.set_nonblocking(true).map_err(listening())?;
         let at = listener.local_addr().map_err(listening())?;
-        let shared = Arc::new(Shared::new(subsystem, clock, options));
+        let shared = Arc::new(Shared::new(subsystem, at, clock, options));
         let (stop, mailboxes, threads) = (Arc::default(), Vec::new(), Vec::new());
         let sockets = shared.options.sockets;
         let mut target = TcpTarget { stop, mailboxes, threads, at, shared, sockets };

@@ -1,23 +1,30 @@
-//! How controllers reach the namespaces (Asymmetric Namespace Access): the current state, and how
-//! often it has changed.
+//! How controllers reach the namespaces (Asymmetric Namespace Access): the state of each port, and
+//! how often it has changed.
 //!
-//! All namespaces are one group, so there is one state. Commands read it without a lock.
+//! All namespaces are one group, so a port has one state. All controllers of a port share it.
+//! Commands read it without a lock.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::log::AnaState;
 
-/// The state of the only group.
+/// A way by which hosts reach the drive, with a state of its own.
 #[derive(Debug)]
-pub(crate) struct Access {
+pub struct SubsystemPort {
+    name: String,
     state: AtomicU8,
     changes: AtomicU64,
 }
 
-impl Access {
-    pub(crate) fn new(state: AnaState) -> Access {
-        Access { state: AtomicU8::new(state.0), changes: AtomicU64::new(0) }
+impl SubsystemPort {
+    pub(crate) fn new(name: &str, state: AnaState) -> SubsystemPort {
+        SubsystemPort { name: name.to_owned(), state: AtomicU8::new(state.0), changes: AtomicU64::new(0) }
+    }
+
+    /// How users name it: the address at which hosts connect.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn state(&self) -> AnaState {
@@ -50,6 +57,6 @@ impl Access {
 }
 
 /// The state with this name: `optimized`, `persistent-loss`, …
-pub(crate) fn named(text: &str) -> Option<AnaState> {
+pub fn access_state(text: &str) -> Option<AnaState> {
     AnaState::NAMED.iter().copied().find(|state| state.to_string().replace(' ', "-") == text)
 }

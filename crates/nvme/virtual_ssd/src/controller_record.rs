@@ -6,12 +6,13 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_nvme_spec::le::{U16, U32, U64};
 use iolab_nvme_spec::log::ErrorLogEntry;
 use iolab_nvme_spec::{Status, SubmissionEntry};
 
+use crate::access::SubsystemPort;
 use crate::command_error::CommandError;
 use crate::mailbox::Mailbox;
 
@@ -69,13 +70,15 @@ impl Answer {
 #[derive(Debug)]
 pub struct ControllerRecord {
     id: u16,
+    /// Where its host connects.
+    pub(crate) port: Arc<SubsystemPort>,
     pub(crate) inbox: Mailbox<Notice>,
     pub(crate) errors: ErrorLog,
 }
 
 impl ControllerRecord {
-    pub(crate) fn new(id: u16) -> ControllerRecord {
-        ControllerRecord { id, inbox: Mailbox::default(), errors: ErrorLog::default() }
+    pub(crate) fn new(id: u16, port: Arc<SubsystemPort>) -> ControllerRecord {
+        ControllerRecord { id, port, inbox: Mailbox::default(), errors: ErrorLog::default() }
     }
 
     /// The controller's identifier in its subsystem (CNTLID).

@@ -19,7 +19,7 @@ pub(crate) use ranges::{MOST_COPY_BLOCKS, MOST_COPY_RANGES};
 use iolab_nvme_spec::{ALL_NAMESPACES, IoOpcode, Status, SubmissionEntry};
 use iolab_ssd_timing::{CommandKind, CompletionTime, TimedCommand};
 
-use crate::access::Access;
+use crate::access::SubsystemPort;
 use crate::command_error::{CommandError, place};
 use crate::controller_record::ControllerRecord;
 use crate::data_window::{DataDirection, DataWindow};
@@ -35,6 +35,7 @@ pub struct IoExecutor<D> {
     /// The data window of the current command.
     pub data: D,
     controller: u16,
+    port: Arc<SubsystemPort>,
     counters: Arc<Counters>,
     /// Whether reads and writes leave the copy in `deferred` to the front.
     pub(crate) defers_copies: bool,
@@ -48,6 +49,7 @@ impl<D: DataWindow> IoExecutor<D> {
         IoExecutor {
             data,
             controller: controller.id(),
+            port: Arc::clone(&controller.port),
             counters: subsystem.health.counters(),
             defers_copies: false,
             deferred: None,
@@ -235,8 +237,7 @@ impl<D: DataWindow> Execution<'_, D> {
     /// Refuses the command if the controller does not reach its namespace now.
     #[cold]
     fn meet_access(&self) -> Result<u64, CommandError> {
-        let refusal = self.subsystem.access.as_ref().and_then(Access::refusal);
-        refusal.map_or(Ok(0), |status| Err(CommandError::transient(status)))
+        self.executor.port.refusal().map_or(Ok(0), |status| Err(CommandError::transient(status)))
     }
 
     /// Applies the faults planned for the media: an error, or extra time.

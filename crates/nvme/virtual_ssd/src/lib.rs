@@ -57,6 +57,7 @@ mod sync {
     }
 }
 
+pub use access::{SubsystemPort, access_state};
 pub use admin::{AdminExecutor, AdminReply, FrontFeatures};
 pub use command_error::CommandError;
 pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, ZoneLayout, parameters};

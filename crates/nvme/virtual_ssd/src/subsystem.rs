@@ -8,11 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use iolab_nvme_spec::log::AnaState;
 use iolab_nvme_spec::zone::ZoneState;
 use iolab_nvme_spec::{IoOpcode, SubmissionEntry};
 use iolab_ssd_timing::{Statistics, TimedCommand};
 
-use crate::access::{self, Access};
+use crate::access::{SubsystemPort, access_state};
 use crate::config::{Age, Config, ConfigError};
 use crate::controller_record::{ControllerRecord, Notice};
 use crate::fault::{Fault, FaultKind, FaultPoint, FaultState, PlannedFaults, Subject};
@@ -33,7 +34,9 @@ pub struct Subsystem {
     pub(crate) timing: Timing,
     pub(crate) faults: Option<FaultState>,
     pub(crate) health: Health,
-    pub(crate) access: Option<Access>,
+    /// The port of hosts on this machine.
+    own_port: Arc<SubsystemPort>,
+    ports: Mutex<Vec<Weak<SubsystemPort>>>,
     controllers: Mutex<Vec<Weak<ControllerRecord>>>,
     resets: AtomicU64,
 }
@@ -80,7 +83,8 @@ impl Subsystem {
             timing: Timing::build(&config.timing_parameters(), config.media_bytes(), config.age.to_study(config.seed))?,
             faults: FaultState::new(&planned(&config)),
             health: Health::default(),
-            access: config.access.map(Access::new),
+            own_port: Arc::new(SubsystemPort::new("", config.access.unwrap_or(AnaState::OPTIMIZED))),
+            ports: Mutex::default(),
             controllers: Mutex::default(),
             resets: AtomicU64::new(0),
             config,
@@ -128,16 +132,48 @@ impl Subsystem {
         self.notify_others(None, Notice::HealthChanged);
     }
 
-    /// Changes how the namespaces are reached (`ana=`), and notifies the hosts that requested it.
+    /// Adds a port, through which hosts reach the namespaces in a state of its own; without a state,
+    /// in that of the configuration. It exists until the last reference to it is dropped.
+    pub fn add_port(&self, name: &str, state: Option<AnaState>) -> Arc<SubsystemPort> {
+        let state = state.unwrap_or(self.own_port.state());
+        let port = Arc::new(SubsystemPort::new(name, state));
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&port));
+        port
+    }
+
+    /// The ports that were added and still exist.
+    fn ports(&self) -> Vec<Arc<SubsystemPort>> {
+        let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        ports.retain(|port| port.strong_count() > 0);
+        ports.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Changes how the namespaces are reached (`ana=`) through the port with this name, or through
+    /// all, and notifies the hosts that requested it.
     ///
     /// # Errors
-    /// There is no such state, or the drive does not report states.
-    pub fn set_access(&self, state: &str) -> Result<(), String> {
+    /// There is no such state or no such port, or the drive does not report states.
+    pub fn set_access(&self, state: &str, port: Option<&str>) -> Result<(), String> {
         const STATES: &str = "optimized, non-optimized, inaccessible, persistent-loss or change";
-        let new = access::named(state).ok_or_else(|| format!("there is no state `{state}`: expected {STATES}"))?;
-        let missing = "the device reports no asymmetric access: create it with ana=optimized";
-        if self.access.as_ref().ok_or(missing)?.set(new) {
-            self.notify_others(None, Notice::AccessChanged);
+        let new = access_state(state).ok_or_else(|| format!("there is no state `{state}`: expected {STATES}"))?;
+        if self.config.access.is_none() {
+            return Err("the device reports no asymmetric access: create it with ana=optimized".to_owned());
+        }
+        let mut ports = self.ports();
+        match port {
+            None => ports.push(Arc::clone(&self.own_port)),
+            Some(name) => {
+                let all: Vec<&str> = ports.iter().map(|port| port.name()).collect();
+                let there = if all.is_empty() { "no address".to_owned() } else { all.join(", ") };
+                let missing = format!("no host can connect at `{name}`: the device listens at {there}");
+                ports.retain(|port| port.name() == name);
+                if ports.is_empty() {
+                    return Err(missing);
+                }
+            }
+        }
+        for port in ports.iter().filter(|port| port.set(new)) {
+            self.notify_some(|one| Arc::ptr_eq(&one.port, port), &Notice::AccessChanged);
         }
         Ok(())
     }
@@ -172,15 +208,20 @@ impl Subsystem {
         }
     }
 
-    /// Registers a new controller with the lowest free identifier; `None` if the subsystem has the
-    /// maximum number already. The controller exists until the last reference to the record is
-    /// dropped.
+    /// Registers a new controller for a host on this machine. See [`Subsystem::register_at`].
     pub fn register(&self) -> Option<Arc<ControllerRecord>> {
+        self.register_at(&self.own_port)
+    }
+
+    /// Registers a new controller of a port, with the lowest free identifier; `None` if the
+    /// subsystem has the maximum number already. The controller exists until the last reference to
+    /// the record is dropped.
+    pub fn register_at(&self, port: &Arc<SubsystemPort>) -> Option<Arc<ControllerRecord>> {
         let mut controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
         controllers.retain(|controller| controller.strong_count() > 0);
         let taken: Vec<u16> = controllers.iter().filter_map(|one| one.upgrade()).map(|one| one.id()).collect();
         let id = (0..MOST_CONTROLLERS).find(|id| !taken.contains(id))?;
-        let record = Arc::new(ControllerRecord::new(id));
+        let record = Arc::new(ControllerRecord::new(id, Arc::clone(port)));
         controllers.push(Arc::downgrade(&record));
         Some(record)
     }
@@ -208,14 +249,14 @@ impl Subsystem {
 
     /// Notifies all controllers but one.
     pub(crate) fn notify_others(&self, except: Option<u16>, notice: Notice) {
-        self.notify_some(|id| Some(id) != except, &notice);
+        self.notify_some(|one| Some(one.id()) != except, &notice);
     }
 
     /// Notifies some controllers.
-    pub(crate) fn notify_some(&self, is_meant: impl Fn(u16) -> bool, notice: &Notice) {
+    pub(crate) fn notify_some(&self, is_meant: impl Fn(&ControllerRecord) -> bool, notice: &Notice) {
         let controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
         for controller in controllers.iter().filter_map(Weak::upgrade) {
-            if is_meant(controller.id()) {
+            if is_meant(&controller) {
                 controller.inbox.send(notice.clone());
             }
         }

@@ -12,8 +12,12 @@ const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "o
 /// Most names listed; further ones are counted.
 const MOST_NAMED: usize = 3;
 
-/// The finding, if they did not.
+/// The finding, if they did not. A study that varies its storage by other options says so, and
+/// compares what it says.
 pub(crate) fn different_storage(design: &Design, trials: &[Trial], study: &Study) -> Option<Finding> {
+    if study.varies_storage {
+        return None;
+    }
     let served = study.served.as_ref();
     let of = |configuration: usize| -> Reached {
         let own = trials.iter().filter(|trial| trial.configuration == configuration && trial.flaw.is_none());
@@ -32,7 +36,7 @@ pub(crate) fn different_storage(design: &Design, trials: &[Trial], study: &Study
     }
     let named: Vec<(String, &Reached)> =
         groups.iter().map(|group| (name(design, &groups, group), &reached[group[0]])).collect();
-    Some(different_targets(&named, !study.varies_storage && changes_more(design, &groups)))
+    Some(different_targets(&named, changes_more(design, &groups)))
 }
 
 /// Whether a configuration uses only this file; the last of several settings counts.

@@ -169,6 +169,9 @@ fn configurations_that_reach_other_storage_are_told_before_the_answer() {
     let (_, analysis) = of(media, &|points| vec![ReachedStorage::Driven(points[1].clone())]);
     let found: Vec<_> = analysis.findings.iter().map(|one| (one.rule.as_str(), one.severity)).collect();
     assert_eq!(found, [("different-targets", Severity::Note)]);
+    // The number of disks is an axis: the study says that it varies its storage.
+    let disks = media.replacen("blocks", "varies_storage = true\nblocks", 1);
+    assert_eq!(of(&disks, &|points| vec![ReachedStorage::Driven(points[1].clone())]).1.findings, []);
 }
 
 /// A study in its form on a device; `first` is the file of its first way.

@@ -28,7 +28,7 @@ pub(crate) fn main(action: &DeviceAction) -> Result<u8, ExitFailure> {
         DeviceAction::List => list(),
         DeviceAction::Info { name } => info(name),
         DeviceAction::Stats { name, json } => stats(name, *json),
-        DeviceAction::Set { name, change } => set(name, change),
+        DeviceAction::Set { name, change, listen } => set(name, change, listen.as_deref()),
         DeviceAction::Destroy { name, data } => destroy(name, *data),
         DeviceAction::Serve(arguments) => serve::main(arguments),
         DeviceAction::Attach(arguments) => attach::main(arguments),
@@ -145,13 +145,14 @@ fn stats(name: &str, json: bool) -> Result<u8, ExitFailure> {
     Ok(0)
 }
 
-fn set(name: &str, change: &str) -> Result<u8, ExitFailure> {
+fn set(name: &str, change: &str, address: Option<&str>) -> Result<u8, ExitFailure> {
     if !change.starts_with("ana=") {
         let why = format!("iolab: `{change}` cannot change while the device is served: only ana=STATE can");
         return Err(ExitFailure::mistake(why));
     }
-    match ask(&socket(name)?, &format!("set {change}")) {
-        Ok(_) => output::print(&format!("device {name}: {change}\n"))?,
+    let place = address.map_or(String::new(), |url| format!(" at {}", url.strip_prefix("tcp://").unwrap_or(url)));
+    match ask(&socket(name)?, &format!("set {change}{place}")) {
+        Ok(_) => output::print(&format!("device {name}: {change}{place}\n"))?,
         Err(LinkError::NotServed { .. }) => {
             Catalogue::of_user()?.find(name)?;
             return Err(ExitFailure::mistake(format!(

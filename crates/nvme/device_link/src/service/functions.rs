@@ -94,7 +94,9 @@ impl Functions for Drive {
             "stats" => Ok(self.statistics(false)),
             "stats json" => Ok(self.statistics(true)),
             other if other.starts_with("set ana=") => {
-                self.subsystem.set_access(&other["set ana=".len()..]).map(|()| String::new())
+                let state = &other["set ana=".len()..];
+                let (state, port) = state.split_once(" at ").map_or((state, None), |(state, at)| (state, Some(at)));
+                self.subsystem.set_access(state, port).map(|()| String::new())
             }
             other => Err(format!("a served device cannot answer `{other}`")),
         }

@@ -43,18 +43,23 @@ impl<T: Transport> Controller<T> {
 
 /// Finds the state of the group that contains a namespace.
 fn find(page: &[u8], nsid: u32) -> Result<Option<AnaState>, DriverError> {
+    Ok(states(page)?.into_iter().find(|(id, _)| *id == nsid).map(|(_, state)| state))
+}
+
+/// The state of each namespace that a page lists.
+pub(super) fn states(page: &[u8]) -> Result<Vec<(u32, AnaState)>, DriverError> {
     let cut_off = || DriverError::BadDescription("its page of asymmetric access ends within a group".into());
     let (header, mut rest) = AnaHeader::read_from_prefix(page).map_err(|_| cut_off())?;
+    let mut found = Vec::new();
     for _ in 0..header.groups.get() {
         let (group, behind) = AnaGroup::read_from_prefix(rest).map_err(|_| cut_off())?;
         let bytes = (group.namespaces.get() as usize).saturating_mul(4);
         let (list, next) = behind.split_at_checked(bytes).ok_or_else(cut_off)?;
-        if list.chunks_exact(4).any(|one| one == nsid.to_le_bytes()) {
-            return Ok(Some(AnaState(group.state & 0xf)));
-        }
+        let ids = list.chunks_exact(4).filter_map(|one| one.try_into().ok()).map(u32::from_le_bytes);
+        found.extend(ids.map(|id| (id, AnaState(group.state & 0xf))));
         rest = next;
     }
-    Ok(None)
+    Ok(found)
 }
 
 #[cfg(test)]

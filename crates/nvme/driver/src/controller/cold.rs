@@ -9,6 +9,7 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use iolab_nvme_spec::registers::Capabilities;
 
+use super::AsyncEvent;
 use crate::admin_queue::AdminQueue;
 use crate::error::{DriverError, ResetCause};
 use crate::options::ControllerOptions;
@@ -66,6 +67,8 @@ pub(crate) struct Cold<T: Transport> {
     pub(crate) dead: Option<Arc<DriverError>>,
     pub(crate) recoveries: VecDeque<ControllerReset>,
     pub(crate) queue_ids: QueueIds,
+    /// Events that queue pairs have noticed.
+    pub(super) noticed: VecDeque<AsyncEvent>,
     /// What is needed to prepare the controller again after a reset.
     pub(crate) preparation: Preparation,
 }
@@ -106,6 +109,7 @@ impl<T: Transport> Cold<T> {
             dead: None,
             recoveries: VecDeque::new(),
             queue_ids: QueueIds::default(),
+            noticed: VecDeque::new(),
             preparation: Preparation::default(),
         })
     }

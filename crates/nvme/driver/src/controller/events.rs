@@ -5,16 +5,20 @@
 
 use iolab_nvme_spec::event::{AsynchronousEvent, EventType, NoticeEvent};
 use iolab_nvme_spec::log::{
-    AnaHeader, ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES,
+    AnaHeader, AnaState, ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES,
 };
 use iolab_nvme_spec::{ALL_NAMESPACES, FromBytes};
 
-use super::Controller;
+use super::{Controller, access};
 use crate::error::DriverError;
 use crate::transport::Transport;
 
 /// Entries of the error log that are read with an error event.
 const ERRORS_READ: usize = 16;
+/// The most events that are kept for [`Controller::take_noticed`].
+const NOTICED_KEPT: usize = 256;
+/// The most events that one look handles, so that a device cannot occupy its caller.
+const EVENTS_PER_LOOK: usize = 16;
 /// Bytes that one command reads.
 const PAGE_BYTES: usize = 4096;
 
@@ -38,11 +42,12 @@ pub enum EventDetail {
     Namespaces(Option<Vec<u32>>),
     /// Start LBAs of zones that have changed; `None` if there are more than fit into the list.
     Zones(Option<Vec<u64>>),
-    /// How the controller reaches namespaces has changed, this many times so far;
-    /// [`Controller::access`] returns the states.
+    /// How the controller reaches namespaces has changed.
     Access {
-        /// The page's Change Count.
+        /// How often so far: the page's Change Count.
         changes: u64,
+        /// The state of each namespace that the page lists; empty if the page is inconsistent.
+        states: Vec<(u32, AnaState)>,
     },
     /// A page that this driver does not read, or that the device refused.
     Unread,
@@ -51,6 +56,33 @@ pub enum EventDetail {
 impl<T: Transport> Controller<T> {
     /// Returns the next event, if there is one. Polls the admin queue once and does not wait.
     pub fn next_event(&self) -> Result<Option<AsyncEvent>, DriverError> {
+        self.next_reported(true)
+    }
+
+    /// The events that queue pairs noticed since the last call, oldest first, and those that wait
+    /// now. Only the newest ones are kept.
+    pub fn take_noticed(&self) -> Vec<AsyncEvent> {
+        self.notice_events();
+        self.shared.lock().noticed.drain(..).collect()
+    }
+
+    /// Looks for events and keeps them; returns whether a namespace is now reached otherwise. What
+    /// is wrong with the controller shows elsewhere.
+    pub(crate) fn notice_events(&self) -> bool {
+        let mut is_reached_otherwise = false;
+        for _ in 0..EVENTS_PER_LOOK {
+            let Ok(Some(event)) = self.next_reported(false) else { break };
+            is_reached_otherwise |= matches!(event.detail, EventDetail::Access { .. });
+            let noticed = &mut self.shared.lock().noticed;
+            if noticed.len() == NOTICED_KEPT {
+                noticed.pop_front();
+            }
+            noticed.push_back(event);
+        }
+        is_reached_otherwise
+    }
+
+    fn next_reported(&self, checks_status: bool) -> Result<Option<AsyncEvent>, DriverError> {
         let reported = {
             let mut cold = self.shared.lock();
             cold.alive()?;
@@ -58,7 +90,9 @@ impl<T: Transport> Controller<T> {
             if let Err(fault) = cold.admin.poll(cold.transport.admin()) {
                 cold.recover(fault)?;
             }
-            cold.check_status()?;
+            if checks_status {
+                cold.check_status()?;
+            }
             cold.admin.events.pop_front()
         };
         let Some(reported) = reported else { return Ok(None) };
@@ -97,9 +131,8 @@ impl<T: Transport> Controller<T> {
                 // A target may refuse a length that is shorter than its page.
                 let mut page = [0; PAGE_BYTES];
                 self.log_page(LogPage::ANA, 0, false, &mut page)?;
-                let header = AnaHeader::read_from_prefix(&page);
-                Ok(header
-                    .map_or(EventDetail::Unread, |(header, _)| EventDetail::Access { changes: header.changes.get() }))
+                let changes = AnaHeader::read_from_prefix(&page).map_or(0, |(header, _)| header.changes.get());
+                Ok(EventDetail::Access { changes, states: access::states(&page).unwrap_or_default() })
             }
             _ => self.acknowledge(page),
         }

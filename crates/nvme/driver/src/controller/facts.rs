@@ -13,6 +13,9 @@ use super::admin_command::AdminCommand;
 use crate::error::DriverError;
 use crate::transport::Transport;
 
+/// How long a transition takes if the controller does not say it, ns.
+const USUAL_TRANSITION_NS: u64 = 10_000_000_000;
+
 /// Facts about a controller, read when it was opened.
 #[derive(Debug, Clone)]
 pub struct ControllerFacts {
@@ -46,6 +49,12 @@ impl ControllerFacts {
         IoCapabilities(self.identify.oncs.get())
     }
 
+    /// The longest time that a transition between states of asymmetric access takes (ANATT), ns;
+    /// 10 s if the controller reports none.
+    pub fn transition_ns(&self) -> u64 {
+        transition_ns(self.identify.anatt)
+    }
+
     /// Model number, without padding.
     pub fn model(&self) -> String {
         text(&self.identify.mn)
@@ -60,6 +69,10 @@ impl ControllerFacts {
     pub fn firmware(&self) -> String {
         text(&self.identify.fr)
     }
+}
+
+fn transition_ns(seconds: u8) -> u64 {
+    if seconds == 0 { USUAL_TRANSITION_NS } else { u64::from(seconds) * 1_000_000_000 }
 }
 
 /// Decodes ASCII padded with spaces or zeroes; a character that is not printable becomes a question
@@ -147,6 +160,11 @@ mod tests {
         assert_eq!(text(b"ONE TWO  \0\0"), "ONE TWO");
         assert_eq!(text(b"\x01A\xff  "), "?A?");
         assert_eq!(text(b"    "), "");
+    }
+
+    #[test]
+    fn a_transition_takes_as_long_as_the_controller_says() {
+        assert_eq!([0, 1, 255].map(transition_ns), [10_000_000_000, 1_000_000_000, 255_000_000_000]);
     }
 
     #[test]

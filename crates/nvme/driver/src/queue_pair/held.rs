@@ -10,6 +10,7 @@ use iolab_nvme_spec::Status;
 
 use super::slot::Slot;
 use super::{ColdQueue, QueuePair};
+use crate::controller::Controller;
 use crate::transport::Transport;
 
 /// Pause between two attempts, ns.
@@ -39,7 +40,7 @@ impl ColdQueue {
         let cid = slot.cid();
         let before = self.held.iter().position(|held| held.index == index).map(|place| self.held.swap_remove(place));
         let since_ns = before.filter(|held| held.cid == cid).map_or(now_ns, |held| held.since_ns);
-        if now_ns.saturating_sub(since_ns) >= self.options.path_patience_ns {
+        if now_ns.saturating_sub(since_ns) >= self.options.path_patience_ns.unwrap_or(0) {
             return false;
         }
         let mut words = slot.entry;
@@ -52,6 +53,15 @@ impl ColdQueue {
 }
 
 impl<T: Transport> QueuePair<T> {
+    /// Looks for asynchronous events. When the paths have changed, the commands that wait for them
+    /// are due.
+    pub(super) fn watch_events(&mut self) {
+        if Controller::sharing(&self.shared).notice_events() {
+            let waiting = self.cold.held.iter_mut().filter(|held| held.due_ns != u64::MAX);
+            waiting.for_each(|held| held.due_ns = 0);
+        }
+    }
+
     /// Resends the commands whose pause is over.
     pub(super) fn send_held(&mut self) {
         let now_ns = self.shared.clock.now_ns();

@@ -17,7 +17,8 @@ const MOST_SLOTS: u16 = (1 << 14) - 1;
 impl<T: Transport> QueuePair<T> {
     /// Creates both queues and their slots.
     pub(crate) fn create(shared: Arc<Shared<T>>, options: QueueOptions) -> Result<QueuePair<T>, DriverError> {
-        let options = options.with_entries(shared.facts.capabilities.max_queue_entries());
+        let mut options = options.with_entries(shared.facts.capabilities.max_queue_entries());
+        options.path_patience_ns.get_or_insert(shared.facts.transition_ns());
         check(&shared, &options)?;
         let (mut queue, epoch) = {
             let mut cold = shared.lock();

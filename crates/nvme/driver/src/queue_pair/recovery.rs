@@ -66,6 +66,9 @@ impl<T: Transport> QueuePair<T> {
         if std::mem::replace(&mut self.cold.checked_progress, self.queue.progress()) == self.queue.progress() {
             self.check_status();
         }
+        if self.cold.options.watches_events {
+            self.watch_events();
+        }
         for index in 0..self.slots.len() {
             let slot = &mut self.slots[index];
             if slot.is_idle() {

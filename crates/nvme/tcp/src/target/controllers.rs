@@ -12,7 +12,7 @@ use iolab_nvme_authentication::ControllerExchange;
 use iolab_nvme_fabrics::{Connect, ConnectRefusal, DISCOVERY_NAME, DiscoveryRecord, QualifiedName};
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::fabrics::{ConnectStatus, RESERVED_CONTROLLER_ID, SubsystemType, TransportType};
-use iolab_virtual_ssd::{ControllerRecord, Subsystem};
+use iolab_virtual_ssd::{ControllerRecord, Subsystem, SubsystemPort};
 
 use super::TargetOptions;
 use super::link_fault::LinkFaults;
@@ -95,6 +95,7 @@ impl HostController {
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) subsystem: Arc<Subsystem>,
+    port: Arc<SubsystemPort>,
     pub(super) options: TargetOptions,
     pub(super) clock: Clock,
     pub(super) budget: Budget,
@@ -106,8 +107,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn new(subsystem: &Arc<Subsystem>, clock: &Clock, options: TargetOptions) -> Target {
+    pub(super) fn new(subsystem: &Arc<Subsystem>, at: SocketAddr, clock: &Clock, options: TargetOptions) -> Target {
         Target {
+            port: subsystem.add_port(&at.to_string(), options.access),
             subsystem: Arc::clone(subsystem),
             budget: Budget::new(options.most_gathered_bytes),
             links: Arc::new(LinkFaults::new(&options.faults)),
@@ -184,7 +186,7 @@ impl Target {
         if of_host >= self.options.most_controllers_of_host {
             return Err(busy);
         }
-        let record = self.subsystem.register().ok_or(busy)?;
+        let record = self.subsystem.register_at(&self.port).ok_or(busy)?;
         let controller = Arc::new(HostController {
             host: connect.host.clone(),
             host_id: connect.host_id,

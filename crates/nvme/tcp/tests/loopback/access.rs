@@ -5,6 +5,7 @@ use iolab_nvme_fabrics::Digests;
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::event::{EventType, NoticeEvent};
 use iolab_nvme_spec::log::{AnaState, LogPage};
+use iolab_nvme_tcp::TargetOptions;
 
 use crate::rig::{Rig, address, drive, options, serve};
 
@@ -32,15 +33,18 @@ fn each_change_is_one_event_and_commands_follow_the_state() {
         ("optimized", AnaState::OPTIMIZED),
     ];
     for (count, (word, state)) in (1..).zip(states) {
-        drive.set_access(word).unwrap();
+        drive.set_access(word, None).unwrap();
         // The same state again is no change.
-        drive.set_access(word).unwrap();
+        drive.set_access(word, None).unwrap();
         for rig in &rigs {
             let event = event(rig);
             assert_eq!(event.reported.event_type(), EventType::NOTICE);
             assert_eq!(NoticeEvent(event.reported.information()), NoticeEvent::ANA_CHANGE);
             assert_eq!(LogPage(event.reported.log_page()), LogPage::ANA);
-            assert!(matches!(event.detail, EventDetail::Access { changes } if changes == count), "{word}: {event:?}");
+            assert!(
+                matches!(event.detail, EventDetail::Access { changes, ref states } if changes == count && *states == [(1, state)]),
+                "{word}: {event:?}"
+            );
             assert_eq!(rig.controller.access(1).unwrap(), Some(state), "{word}");
             assert!(rig.controller.next_event().unwrap().is_none(), "{word}");
         }
@@ -68,7 +72,29 @@ fn each_change_is_one_event_and_commands_follow_the_state() {
 }
 
 #[test]
+fn each_address_has_a_state_of_its_own() {
+    let drive = drive("size=16M ana=optimized");
+    let away = TargetOptions { access: Some(AnaState::INACCESSIBLE), ..options() };
+    let targets = [serve(&drive, options()), serve(&drive, away)];
+    let rigs = [0, 1].map(|number: usize| Rig::new(address(targets[number].address(), Digests::default())));
+    let states = || [0, 1].map(|number: usize| rigs[number].controller.access(1).unwrap().unwrap());
+    assert_eq!(states(), [AnaState::OPTIMIZED, AnaState::INACCESSIBLE]);
+    let at = targets[1].address().to_string();
+    drive.set_access("non-optimized", Some(&at)).unwrap();
+    let event = event(&rigs[1]);
+    assert!(matches!(event.detail, EventDetail::Access { changes: 1, .. }), "{event:?}");
+    assert!(rigs[0].controller.next_event().unwrap().is_none(), "nothing changed there");
+    assert_eq!(states(), [AnaState::OPTIMIZED, AnaState::NON_OPTIMIZED]);
+    drive.set_access("change", None).unwrap();
+    assert_eq!(states(), [AnaState::CHANGE, AnaState::CHANGE]);
+    let said = drive.set_access("optimized", Some("127.0.0.1:1")).unwrap_err();
+    assert!(said.contains("`127.0.0.1:1`") && said.contains(&at), "{said}");
+}
+
+#[test]
 fn other_words_and_other_devices_are_refused() {
-    assert!(drive("size=1M ana=optimized").set_access("optimised").unwrap_err().contains("persistent-loss or change"));
-    assert!(drive("size=1M").set_access("optimized").unwrap_err().contains("ana=optimized"));
+    assert!(
+        drive("size=1M ana=optimized").set_access("optimised", None).unwrap_err().contains("persistent-loss or change")
+    );
+    assert!(drive("size=1M").set_access("optimized", None).unwrap_err().contains("ana=optimized"));
 }

@@ -28,7 +28,7 @@ enum Listed {
     Allocated,
 }
 
-/// How long a change of asymmetric access may take. No change ever happens while a drive is served.
+/// How long hosts wait for a change of asymmetric access, at most: it takes as long as users like.
 const ACCESS_TRANSITION_SECONDS: u8 = 10;
 
 impl AdminExecutor {

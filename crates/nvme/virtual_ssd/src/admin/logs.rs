@@ -99,17 +99,18 @@ impl AdminExecutor {
 
     /// How this controller reaches its namespaces.
     fn access_log(&self, groups_only: bool) -> Result<Vec<u8>, CommandError> {
-        let Some(access) = &self.subsystem.access else {
+        if self.subsystem.config.access.is_none() {
             return Err(CommandError::permanent(Status::INVALID_LOG_PAGE).at(place::CDW10, 0));
-        };
+        }
+        let port = &self.record.port;
         let reached = self.subsystem.namespaces.iter().filter(|one| one.is_attached(self.record.id()));
         let ids: Vec<u32> = if groups_only { Vec::new() } else { reached.map(|one| one.id).collect() };
         let (mut header, mut group) = (AnaHeader::new_zeroed(), AnaGroup::new_zeroed());
         // The count is read first: a host that reads an old count reads the page again.
-        let changes = U64::new(access.changes());
+        let changes = U64::new(port.changes());
         (header.groups, header.changes, group.changes) = (U16::new(1), changes, changes);
         (group.id, group.namespaces, group.state) =
-            (U32::new(ACCESS_GROUP), U32::new(ids.len() as u32), access.state().0);
+            (U32::new(ACCESS_GROUP), U32::new(ids.len() as u32), port.state().0);
         let mut data = [header.as_bytes(), group.as_bytes()].concat();
         ids.iter().for_each(|id| data.extend_from_slice(&id.to_le_bytes()));
         Ok(data)

@@ -93,7 +93,8 @@ impl AdminExecutor {
             namespace.attach(id.get(), attach);
         }
         let notice = Notice::NamespaceChanged { namespace: namespace.id };
-        self.subsystem.notify_some(|id| id != self.record.id() && wanted.iter().any(|one| one.get() == id), &notice);
+        self.subsystem
+            .notify_some(|one| one.id() != self.record.id() && wanted.iter().any(|id| id.get() == one.id()), &notice);
         Ok(AdminReply::Now(0))
     }
 
@@ -146,7 +147,7 @@ impl AdminExecutor {
             erased.map_err(|_| CommandError::transient(Status::INTERNAL_ERROR))?;
             self.subsystem.forget_flash(&[id], self.now_ns);
             let notice = Notice::NamespaceChanged { namespace: id };
-            self.subsystem.notify_some(|id| id != self.record.id() && attached.contains(&id), &notice);
+            self.subsystem.notify_some(|one| one.id() != self.record.id() && attached.contains(&one.id()), &notice);
         }
         Ok(AdminReply::Now(0))
     }

@@ -209,7 +209,7 @@ pub const KEYS: &[Key] = &[
         values: "no|optimized|non-optimized|inaccessible|persistent-loss|change",
         help: "asymmetric namespace access: report this state of all namespaces; from inaccessible on, I/O commands are refused",
         set: |config, key, text| {
-            let state = crate::access::named(text);
+            let state = crate::access::access_state(text);
             if state.is_none() && text != "no" {
                 let reason = "no, optimized, non-optimized, inaccessible, persistent-loss or change".to_owned();
                 return Err(ConfigError::BadValue { key, reason });

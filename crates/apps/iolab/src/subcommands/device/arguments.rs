@@ -38,6 +38,10 @@ pub(crate) enum DeviceAction {
         /// `ana=optimized`, `non-optimized`, `inaccessible`, `persistent-loss` or `change`
         #[arg(value_name = "ana=STATE")]
         change: String,
+        /// Only for hosts that connect at this address (`127.0.0.1:4420`) of `serve --listen`;
+        /// without it, for all hosts
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<String>,
     },
     /// Remove a device
     Destroy {
@@ -93,7 +97,7 @@ pub(crate) struct ServeArguments {
     /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`;
     /// virtual machines and programs here, by vfio-user: `vfio-user:/run/fast.sock`; or clients of
     /// NBD: `nbd://127.0.0.1:10809`, `nbd+unix:///?socket=/run/disk.nbd`; may be given several
-    /// times
+    /// times. `tcp://ADDRESS:PORT,ana=STATE`: hosts that connect there see this asymmetric access
     #[arg(long, value_name = "URL")]
     pub(crate) listen: Vec<String>,
     /// Hosts that may connect by --listen tcp://, by their NVMe names (`cat /etc/nvme/hostnqn`);

@@ -11,9 +11,10 @@ use iolab_device_link::RunningDrive;
 use iolab_export::nbd::NbdPlace;
 use iolab_nbd::{NbdAddress, NbdTls, NbdUri};
 use iolab_nvme_fabrics::QualifiedName;
+use iolab_nvme_spec::log::AnaState;
 use iolab_nvme_tcp::{LinkFault, SocketLoop, TargetOptions, TcpTarget};
 use iolab_vfio_user::VfioUserServer;
-use iolab_virtual_ssd::Subsystem;
+use iolab_virtual_ssd::{Subsystem, access_state};
 
 use super::arguments::ServeArguments;
 use super::authentication::authentication;
@@ -22,11 +23,14 @@ use crate::exit::ExitFailure;
 /// The prefix of generated device names: of a domain that nobody owns (RFC 2606).
 const NAME_BEGINS: &str = "nqn.2026-11.invalid.iolab:";
 
+/// The states that `ana=` may name.
+const STATES: &str = "ana= is optimized, non-optimized, inaccessible, persistent-loss or change";
+
 /// Where a device is served, as `--listen` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Over NVMe/TCP.
-    Tcp(SocketAddr),
+    /// Over NVMe/TCP; the asymmetric access of hosts that connect there, if it is not the device's.
+    Tcp(SocketAddr, Option<AnaState>),
     /// Over vfio-user.
     VfioUser(PathBuf),
     /// By NBD; the name of the export, if the address has one; TLS.
@@ -39,7 +43,7 @@ pub(super) fn places(arguments: &ServeArguments) -> Result<Vec<Place>, ExitFailu
     let places: Vec<Place> =
         arguments.listen.iter().map(|url| place(url)).collect::<Result<_, _>>().map_err(mistake)?;
     let is_named = !arguments.hosts.is_empty() || arguments.nqn.is_some();
-    if is_named && !places.iter().any(|place| matches!(place, Place::Tcp(_))) {
+    if is_named && !places.iter().any(|place| matches!(place, Place::Tcp(..))) {
         return Err(mistake("--hosts and --nqn are for --listen tcp://ADDRESS:PORT".to_owned()));
     }
     Ok(places)
@@ -67,7 +71,7 @@ pub(super) fn tcp(
     options.faults = of_links
         .map(|fault| fault.parse::<LinkFault>().map_err(|error| mistake(format!("--fault {fault}: {error}"))))
         .collect::<Result<_, _>>()?;
-    if !options.faults.is_empty() && !places.iter().any(|place| matches!(place, Place::Tcp(_))) {
+    if !options.faults.is_empty() && !places.iter().any(|place| matches!(place, Place::Tcp(..))) {
         return Err(mistake("faults of links need a link: add --listen tcp://ADDRESS:PORT".to_owned()));
     }
     if arguments.busy_poll {
@@ -75,8 +79,8 @@ pub(super) fn tcp(
     }
     let mut targets = Vec::new();
     for place in places {
-        let Place::Tcp(at) = place else { continue };
-        let target = TcpTarget::serve(drive, *at, clock, options.clone())
+        let Place::Tcp(at, access) = place else { continue };
+        let target = TcpTarget::serve(drive, *at, clock, TargetOptions { access: *access, ..options.clone() })
             .map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
         let at = target.address();
         let _ = writeln!(text, "at trtype=TCP traddr={} trsvcid={} subnqn={own}", at.ip(), at.port());
@@ -124,8 +128,13 @@ fn place(url: &str) -> Result<Place, String> {
     let Some(place) = url.strip_prefix("tcp://") else {
         return Err(format!("--listen {url} is nothing that a device can be served at: {advice}"));
     };
+    let (place, access) = match place.split_once(",ana=") {
+        Some((place, state)) => (place, Some(access_state(state).ok_or_else(|| format!("--listen {url}: {STATES}"))?)),
+        None => (place, None),
+    };
     let found = place.to_socket_addrs().map_err(|error| format!("--listen {url}: {error}; {advice}"))?;
-    found.into_iter().next().map(Place::Tcp).ok_or_else(|| format!("--listen {url}: no such address"))
+    let first = found.into_iter().next().ok_or_else(|| format!("--listen {url}: no such address"))?;
+    Ok(Place::Tcp(first, access))
 }
 
 fn nbd_place(url: &str) -> Result<Place, String> {
@@ -154,8 +163,11 @@ mod tests {
     #[test]
     fn places_are_read_and_others_say_how_they_are_written() {
         for (url, expected) in [("tcp://127.0.0.1:4420", "127.0.0.1:4420"), ("tcp://[::1]:0", "[::1]:0")] {
-            assert_eq!(place(url).unwrap(), Place::Tcp(expected.parse().unwrap()));
+            assert_eq!(place(url).unwrap(), Place::Tcp(expected.parse().unwrap(), None));
         }
+        let inaccessible = Place::Tcp("127.0.0.1:1".parse().unwrap(), Some(AnaState::INACCESSIBLE));
+        assert_eq!(place("tcp://127.0.0.1:1,ana=inaccessible").unwrap(), inaccessible);
+        assert!(place("tcp://127.0.0.1:1,ana=gone").unwrap_err().contains("persistent-loss or change"));
         for (url, expected) in [("vfio-user:/run/fast.sock", "/run/fast.sock"), ("vfio-user:a.sock", "./a.sock")] {
             assert_eq!(place(url).unwrap(), Place::VfioUser(expected.into()));
         }

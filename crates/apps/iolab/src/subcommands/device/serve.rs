@@ -21,8 +21,8 @@ use crate::exit::ExitFailure;
 use crate::output;
 
 pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
-    let (name, config) = described(arguments)?;
     let places = listen::places(arguments)?;
+    let (name, config) = described(arguments, &places)?;
     let summary = super::summary(&config);
     allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
     if let Some(name) = &arguments.name {
@@ -64,7 +64,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
 }
 
 /// The name and the configuration of the device to serve.
-fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure> {
+fn described(arguments: &ServeArguments, places: &[Place]) -> Result<(String, Config), ExitFailure> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
     let (name, mut pairs) = match (&arguments.name, &arguments.null, arguments.target()) {
         (Some(name), ..) => (name.clone(), Catalogue::of_user()?.find(name)?.parameters),
@@ -98,6 +98,11 @@ fn described(arguments: &ServeArguments) -> Result<(String, Config), ExitFailure
     };
     let of_device = arguments.fault.iter().filter(|fault| !LinkFault::is_meant(fault));
     pairs.extend(of_device.map(|fault| pair("fault", fault.clone())));
+    // A state of one address is one that the device reports.
+    let reports = places.iter().any(|place| matches!(place, Place::Tcp(_, Some(_))));
+    if reports && !pairs.iter().any(|(key, value)| key == "ana" && value != "no") {
+        pairs.push(pair("ana", "optimized".into()));
+    }
     Ok((name, super::config(&pairs)?))
 }
 
