@@ -119,6 +119,7 @@ pub fn try_run(
 ) -> Result<RunResult, RunError> {
     iolab_runner::run(RunRequest {
         supply: None,
+        telling: None,
         plan,
         engines: ENGINES,
         guard: Guard::new(&System::live(), GuardRules::default()),

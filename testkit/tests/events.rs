@@ -62,6 +62,7 @@ fn followed(device: &str, follower: &mut Follower) -> (Recording, Vec<u8>) {
     let interrupts = AtomicU32::new(0);
     let result = iolab_runner::run(RunRequest {
         supply: None,
+        telling: None,
         plan: &plan,
         engines: ENGINES,
         guard: Guard::new(&System::live(), GuardRules::default()),

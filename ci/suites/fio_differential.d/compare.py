@@ -81,6 +81,14 @@ def combinations():
     ]:
         for rw in ["write", "randwrite"]:
             yield from add("--verify=crc32c", f"--rw={rw}", "--bs=4k", size, "--verify_state_save=0", *more.split())
+    # What jobs tell of their work.
+    for more in [
+        "--debug=io --rw=write", "--debug=io --rw=read", "--debug=io --rw=write --fsync=4", "--debug=io --rw=read:4k",
+        "--debug=io,verify --rw=write --verify=crc32c --verify_state_save=0", "--debug=job:1,io --rw=write --numjobs=2",
+        "--debug=random --rw=randwrite", "--debug=random --rw=randread --norandommap", "--debug=parse --rw=randwrite --iodepth=2",
+        "--debug=unknown --rw=write", "--debug=unknown,io --rw=write", "--debug=time,mem --rw=write",
+    ]:
+        yield from add("--bs=4k", size, *more.split())
     # What no program can do.
     for wrong in [
         "--rw=sideways", "--bs=0", "--ioengine=nosuch", "--size=abc", "--iodepth=x", "--nosuchoption=1", "--verify=md4",
@@ -108,6 +116,20 @@ def paths_of(value, prefix=""):
             yield from paths_of(inner, f"{prefix}[]")
 
 
+def told(text):
+    """What --debug tells: of operations all but the slot and the file, of random offsets how many, of options all."""
+    for line in text.splitlines():
+        parts = re.match(r"(io|random|parse)\s+\d+\s+(.*)", line)
+        if not parts:
+            continue
+        kind, words = parts.groups()
+        operation = re.match(r"(fill|prep|queue|complete): io_u \S+: (off=\S+,len=\S+,ddir=\d)", words)
+        if kind == "io" and operation:
+            yield " ".join(operation.groups())
+        elif (kind, words[:8]) == ("random", "off rand") or (kind, words[:14]) == ("parse", "handle_option="):
+            yield words if kind == "parse" else "off rand"
+
+
 def run(program, options):
     """What a program did: facts by name."""
     folder = tempfile.mkdtemp(prefix="differential-")
@@ -122,8 +144,10 @@ def run(program, options):
         text = done.stdout
         if done.returncode == 0:
             start = text.find("{")
-            report = json.loads(text[start:]) if start >= 0 else {}
-            facts["begins with JSON"] = text.startswith("{\n")
+            # fio tells more behind its report.
+            report = json.JSONDecoder().raw_decode(text[start:])[0] if start >= 0 else {}
+            facts["begins with JSON"] = text.startswith("{\n") or any("--debug" in option for option in options)
+        facts["told"] = list(told(text))
         jobs = report.get("jobs", [])
         facts["jobs"] = len(jobs)
         facts["keys"] = sorted({path for job in jobs for path in paths_of(job)})
@@ -149,13 +173,13 @@ def run(program, options):
 
 # Compared for equality. Keys: what fio has and iolab lacks; iolab's own are documented.
 # How many operations of a mix are reads is a matter of each program's random numbers.
-EQUAL = ["exit code is 0", "standard error is empty", "jobs", "operations", "bytes", "directions", "error", "files"]
+EQUAL = ["exit code is 0", "standard error is empty", "jobs", "operations", "bytes", "directions", "error", "files", "told"]
 
 
 def differences(theirs, ours):
     for name in EQUAL:
         if theirs.get(name) != ours.get(name):
-            yield name, f"{theirs.get(name)} / {ours.get(name)}"
+            yield name, f"{theirs.get(name)} / {ours.get(name)}"[:600]
     if not ours.get("begins with JSON", True):
         # fio prints notes in front of it.
         yield "begins with JSON", "iolab prints something else first"

@@ -11,7 +11,7 @@ use crate::outcomes::{exit_code, show_outcomes};
 use crate::pipeline::Planned;
 use crate::run_options::RunOptions;
 use crate::subcommands::run;
-use crate::{console, engine_registry, hosts, output, pipeline, run_options};
+use crate::{console, debug, engine_registry, hosts, output, pipeline, run_options};
 
 /// Runs the program as `fio`. Exit code: 0 for success, 1 for a job that cannot be run as asked,
 /// otherwise the number of failed jobs; 128 after SIGINT or SIGTERM.
@@ -41,6 +41,9 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
             "fio: --vary, --repeat, --ladder and --precondition make studies: use iolab run",
         ));
     }
+    if debug::announce(&asked.run.debug, Mode::Fio)? {
+        return Ok(0);
+    }
     if let Some(topic) = unknown_topic(&asked.run) {
         // In fio, asking for an unknown option is not a failure.
         eprintln!("No such command: {topic}");
@@ -55,6 +58,10 @@ fn attempt(words: &[String]) -> Result<u8, ExitFailure> {
     }
     if asked.line.files.is_empty() && !asked.line.defines_jobs() {
         return without_jobs(&asked.run);
+    }
+    if asked.run.merge_blktrace_only {
+        pipeline::merge_only(&asked, Mode::Fio)?;
+        return Ok(0);
     }
     let planned = match pipeline::plan_or_nothing(&asked)? {
         Some(planned) => planned,

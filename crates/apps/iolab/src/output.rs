@@ -1,6 +1,8 @@
 //! Writes reports in the requested formats to the requested place.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -95,6 +97,14 @@ impl Output {
 
     pub(crate) fn to_standard_output(&self) -> bool {
         self.destination.is_none()
+    }
+
+    /// The destination once more; writes go behind what is there.
+    pub(crate) fn duplicate(&self) -> std::io::Result<File> {
+        match &self.destination {
+            Some(output) => output.as_file().try_clone(),
+            None => Ok(File::from(std::io::stdout().as_fd().try_clone_to_owned()?)),
+        }
     }
 
     fn has_json(&self) -> bool {

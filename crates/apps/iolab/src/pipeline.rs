@@ -8,7 +8,7 @@ use iolab_pipeline::{JudgedPlan, Pipeline, PlanRequest, ThisMachine};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
-use iolab_runner::{RunObserver, Spools};
+use iolab_runner::{RunObserver, Spools, Telling};
 
 use crate::engine_registry;
 use crate::exit::ExitFailure;
@@ -19,7 +19,7 @@ pub(crate) use iolab_pipeline::Planned;
 
 /// The pipeline of this program.
 pub(crate) fn pipeline() -> Pipeline<'static> {
-    Pipeline { engines: engine_registry::engines(), color: use_color(), console: &StandardError }
+    Pipeline { engines: engine_registry::engines(), color: use_color(), console: &StandardError, telling: None }
 }
 
 /// This machine's answers to the job language.
@@ -32,6 +32,11 @@ pub(crate) fn plan(asked: &Asked, mode: Mode) -> Result<Planned, ExitFailure> {
     with_request(asked, mode, |request| Ok(pipeline().plan(request)?))
 }
 
+/// Does the same as [`plan`], for a command that changes nothing.
+pub(crate) fn plan_only(asked: &Asked) -> Result<Planned, ExitFailure> {
+    with_request(asked, Mode::Iolab, |request| Ok(pipeline().plan(&PlanRequest { merges: false, ..*request })?))
+}
+
 /// Does the same as [`plan`] in fio mode; `None` if nothing defines a job. With `--parse-only`, the
 /// files and devices of this machine are not examined.
 pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFailure> {
@@ -39,6 +44,17 @@ pub(crate) fn plan_or_nothing(asked: &Asked) -> Result<Option<Planned>, ExitFail
         let request = PlanRequest { imagines_files: asked.run.parse_only, ..*request };
         Ok(pipeline().plan_if_any(&request)?)
     })
+}
+
+/// Merges traces and does nothing else (`--merge-blktrace-only`).
+pub(crate) fn merge_only(asked: &Asked, mode: Mode) -> Result<(), ExitFailure> {
+    let merged = with_request(asked, mode, |request| pipeline().merge_only(request))?;
+    if merged == 0 {
+        return Err(ExitFailure::mistake(
+            "iolab: --merge-blktrace-only: no job has read_iolog and merge_blktrace_file, so there is nothing to merge",
+        ));
+    }
+    Ok(())
 }
 
 /// Builds the plan request of a command line and passes it to `work`.
@@ -56,6 +72,7 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
         keep_secrets: run.keep_secrets,
         client: None,
         imagines_files: false,
+        merges: !run.parse_only,
     })
 }
 
@@ -70,6 +87,7 @@ pub(crate) fn run(
     guard: Guard,
     stream: Option<File>,
     observer: &mut dyn RunObserver,
+    telling: Option<&Telling>,
 ) -> Result<(Recording, Vec<Spools>), ExitFailure> {
-    Ok(pipeline().run(planned, guard, stream, observer)?)
+    Ok(Pipeline { telling, ..pipeline() }.run(planned, guard, stream, observer)?)
 }

@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Context;
 use iolab_archive::recordings::Keeping;
 use iolab_archive::{database, iologs, log_files};
 use iolab_outputs::Outputs;
@@ -15,9 +16,10 @@ use iolab_plan::Plan;
 use iolab_recording::{Recording, Redaction};
 use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
-use iolab_runner::{RunObserver, Spools};
+use iolab_runner::{RunObserver, Spools, Telling};
 
 use crate::beside::Beside;
+use crate::debug::Debug;
 use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::outcomes::show_outcomes;
 use crate::output::{Format, Output};
@@ -36,22 +38,31 @@ pub(crate) struct Reported<'a> {
     pub(crate) mode: Mode,
     /// Another format than the options of the run say.
     pub(crate) format: Option<Format>,
+    /// What precedes the report.
+    pub(crate) preface: String,
 }
 
 impl Reported<'_> {
     /// Does `work`, which is the run, and everything around it. The run appends to the file that it
-    /// is given, and tells the observer what happens.
+    /// is given, tells the observer what happens, and tells what `--debug` asks for.
     pub(crate) fn around(
         self,
-        work: impl FnOnce(Option<File>, &mut dyn RunObserver) -> Result<(Recording, Vec<Spools>), ExitFailure>,
+        work: impl FnOnce(
+            Option<File>,
+            &mut dyn RunObserver,
+            Option<Telling>,
+        ) -> Result<(Recording, Vec<Spools>), ExitFailure>,
     ) -> Result<Recording, ExitFailure> {
-        let Reported { plan, redaction, run, mode, format } = self;
+        let Reported { plan, redaction, run, mode, format, preface } = self;
         let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
         let mut outputs = outputs::of_run(plan, run)?;
         let keeping = begin_keeping(plan, &mut outputs, run, mode)?;
         let output = Output::open(formats, &mut outputs, run.output.as_deref(), run.status_interval_ns.is_some())?;
         let output = RefCell::new(if mode == Mode::Iolab { output.with_findings() } else { output });
+        output.borrow_mut().write(&preface)?;
         output.borrow_mut().begin(plan)?;
+        let file = || output.borrow().duplicate();
+        let telling = Debug::of(&run.debug).telling(file).context("--debug")?;
         let display = display(run, mode, &output.borrow());
         let mut show_snapshot = |recording: &Recording| {
             // A report of the run so far that cannot be written does not end the run; the last one
@@ -62,7 +73,7 @@ impl Reported<'_> {
         let stream = keeping.as_ref().and_then(Keeping::stream);
         let beside = run.beside.as_deref().map(Beside::start).transpose()?;
         let mut trigger = Trigger::new(run, &mut terminal);
-        let ran = work(stream, &mut trigger);
+        let ran = work(stream, &mut trigger, telling);
         let beside = beside.map(Beside::end);
         let triggered = if ran.is_ok() { trigger.finish(run) } else { Ok(()) };
         terminal.finish();

@@ -216,6 +216,8 @@ pub enum Category {
 pub enum ValueKind {
     /// Any text → `Value::Text`.
     Text,
+    /// Any text, or no value at all (meaning an empty one) → `Value::Text`.
+    OptionalText,
     /// Any text, in which `%n` stands for the job's name and `%r` for its runtime in seconds →
     /// `Value::Text`. Only for options of engines; a plan has the text with both in place.
     JobText,

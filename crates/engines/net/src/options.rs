@@ -16,6 +16,10 @@ const fn flag(name: &'static str, summary: &'static str, details: &'static str) 
     }
 }
 
+const fn switch(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
+    OptionEntry { kind: ValueKind::Switch, ..flag(name, summary, details) }
+}
+
 /// The options of `net`.
 pub const NET_OPTIONS: &[OptionEntry] = &[
     OptionEntry {
@@ -55,8 +59,8 @@ pub const NET_OPTIONS: &[OptionEntry] = &[
         rejects: &["sctp", "1"],
         ..OptionEntry::BLANK
     },
-    flag("listen", "Wait for a connection instead of making one", "For tcp and unix; hostname is left out."),
-    flag(
+    switch("listen", "Wait for a connection instead of making one", "For tcp and unix; hostname is left out."),
+    switch(
         "pingpong",
         "Every operation goes there and back",
         "A writer sends its data and waits for the same amount, a reader receives it and sends it back: completion latency is a round trip.",

@@ -19,6 +19,8 @@ pub(crate) struct ScsiDevice {
     file: File,
     /// Whether requests are written and read back: it is a character device.
     pub(crate) has_queue: bool,
+    /// It is a node of bsg, which takes requests of version 4.
+    is_bsg: bool,
     pub(crate) blocks: u64,
     pub(crate) block_bytes: u32,
 }
@@ -58,7 +60,11 @@ impl ScsiDevice {
             let why = format!("cannot open {name}: {error}");
             OpenError { message: why, errno: error.raw_os_error() }
         })?;
-        let mut device = ScsiDevice { path: path.to_owned(), file, has_queue: is_character, blocks: 0, block_bytes: 0 };
+        let of_bsg = |class: PathBuf| class.file_name().is_some_and(|name| name == "bsg");
+        let is_bsg =
+            is_character && system_folder(facts.rdev(), "char").join("subsystem").canonicalize().is_ok_and(of_bsg);
+        let (path, has_queue) = (path.to_owned(), is_character && !is_bsg);
+        let mut device = ScsiDevice { path, file, has_queue, is_bsg, blocks: 0, block_bytes: 0 };
         let (blocks, block_bytes) = device.capacity().map_err(|(why, errno)| no_scsi(&format!(" ({why})"), errno))?;
         if blocks == 0 || !(512..=1 << 20).contains(&block_bytes) || blocks.checked_mul(block_bytes.into()).is_none() {
             let message = format!("{name} says that it has {blocks} blocks of {block_bytes} bytes");
@@ -70,6 +76,18 @@ impl ScsiDevice {
 
     pub(crate) fn fd(&self) -> RawFd {
         self.file.as_raw_fd()
+    }
+
+    /// Does a request, and waits.
+    ///
+    /// # Safety
+    /// All that the request names is valid, and used by nobody else.
+    ///
+    /// # Errors
+    /// The errno of a request that the kernel did not take.
+    pub(crate) unsafe fn perform(&self, header: &mut SgHeader) -> Result<(), i32> {
+        // SAFETY: the caller's promise.
+        unsafe { if self.is_bsg { header.perform_by_bsg(self.fd()) } else { header.perform(self.fd()) } }
     }
 
     fn capacity(&self) -> Result<(u64, u32), (String, i32)> {
@@ -91,7 +109,7 @@ impl ScsiDevice {
             let mut header =
                 SgHeader::new(command, &mut sense, Transfer::FromDevice, answer.as_mut_ptr(), answer.len() as u32);
             // SAFETY: command, sense and answer outlive the call, which waits for the device.
-            let taken = unsafe { header.perform(self.fd()) };
+            let taken = unsafe { self.perform(&mut header) };
             taken.map_err(|errno| (format!("SG_IO: {}", std::io::Error::from_raw_os_error(errno)), errno))?;
             match header.outcome() {
                 Ok(_) => return Ok(()),
@@ -119,10 +137,11 @@ impl ScsiDevice {
 
     /// The block device of the disk, if the kernel has one.
     pub(crate) fn block_device(&self) -> Option<PathBuf> {
-        if !self.has_queue {
+        let facts = self.file.metadata().ok()?;
+        if facts.file_type().is_block_device() {
             return Some(self.path.clone());
         }
-        let number = self.file.metadata().ok()?.rdev();
+        let number = facts.rdev();
         let disks = std::fs::read_dir(system_folder(number, "char").join("device/block")).ok()?;
         let name = disks.filter_map(Result::ok).next()?.file_name();
         Some(Path::new("/dev").join(name))

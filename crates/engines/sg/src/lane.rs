@@ -74,8 +74,8 @@ impl SgLane {
             && let Some(device) = devices.iter().find(|device| !device.scsi.has_queue)
         {
             notes.push(format!(
-                "{}: on a block device, sg does one command after the other whatever iodepth says; its /dev/sg* has a \
-                 queue",
+                "{}: on a block device or a node of bsg, sg does one command after the other whatever iodepth says; its \
+                 /dev/sg* has a queue",
                 device.scsi.path.display()
             ));
         }
@@ -145,7 +145,7 @@ impl SgLane {
         let (fd, flight) = (device.scsi.fd(), &mut self.flights[usize::from(slot)]);
         if !device.scsi.has_queue {
             // SAFETY: the flight and the slot are the lane's, and the call waits for the device.
-            unsafe { flight.header.perform(fd) }?;
+            unsafe { device.scsi.perform(&mut flight.header) }?;
             self.land(slot);
             return Ok(true);
         }

@@ -4,6 +4,7 @@
 //! ```text
 //! /dev/sg0   write(2) a request … poll(2) … read(2) it back      a queue: at most 16 at a time in most kernels
 //! /dev/sda   ioctl(2) SG_IO                                      one after the other
+//! /dev/bsg/0:0:0:0   ioctl(2) SG_IO with `struct sg_io_v4`       one after the other
 //! ```
 //!
 //! File systems, the page cache and the block layer's splitting are passed by, so whoever writes is
@@ -13,6 +14,7 @@
 //! request.
 #![allow(unsafe_code, reason = "island: requests of the kernel with pointers into slots")]
 
+mod bsg;
 mod command;
 mod device;
 mod lane;
@@ -39,10 +41,10 @@ impl Engine for Sg {
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "sg",
         aliases: &[],
-        summary: "SCSI commands through the kernel's generic driver, to /dev/sg0 or /dev/sda",
+        summary: "SCSI commands through the kernel's generic driver, to /dev/sg0, /dev/sda or /dev/bsg/0:0:0:0",
         details: "filename names a character device (/dev/sg0), whose requests are written and read back, so that there \
-            is a queue; or the block device of a whole disk (/dev/sda), whose requests are done one after the other \
-            by the ioctl SG_IO. Reads, writes, trims and fsyncs become READ, WRITE, UNMAP and SYNCHRONIZE CACHE, with \
+            is a queue; or the block device of a whole disk (/dev/sda) or its node of bsg (/dev/bsg/0:0:0:0; fio \
+            takes none), whose requests are done one after the other by the ioctl SG_IO. Reads, writes, trims and fsyncs become READ, WRITE, UNMAP and SYNCHRONIZE CACHE, with \
             10 bytes where these suffice, else 16; sg_write_mode chooses other commands for writes. direct and sync \
             change nothing (fio: they make character devices synchronous). File systems are passed by, so a job that \
             writes to a disk in use, or to one that holds data, is refused unless --allow-destroy names the device. \

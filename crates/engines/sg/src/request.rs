@@ -5,10 +5,11 @@
 use std::ffi::c_void;
 use std::os::fd::RawFd;
 
+use crate::bsg::BsgHeader;
 use crate::command::{Command, sense_text};
 
 /// `SG_IO` of scsi/sg.h.
-const SG_IO: libc::c_ulong = 0x2285;
+pub(crate) const SG_IO: libc::c_ulong = 0x2285;
 /// `SG_INFO_CHECK`: something is not as it should be.
 const INFO_CHECK: u32 = 1;
 /// How long the kernel waits for a device, ms.
@@ -115,6 +116,31 @@ impl SgHeader {
         // SAFETY: the caller's promise; the kernel reads and writes one header.
         let answer = unsafe { libc::ioctl(fd, SG_IO as _, &raw mut *self) };
         if answer < 0 { Err(last_errno()) } else { Ok(()) }
+    }
+
+    /// Does it as a request of bsg, and waits.
+    ///
+    /// # Safety
+    /// As for [`SgHeader::perform`].
+    ///
+    /// # Errors
+    /// The errno of a request that the kernel did not take.
+    pub(crate) unsafe fn perform_by_bsg(&mut self, fd: RawFd) -> Result<(), i32> {
+        let data = (self.data as u64, self.data_bytes);
+        let of = |transfer: Transfer| if self.direction == transfer as i32 { data } else { (0, 0) };
+        let (out, into) = (of(Transfer::ToDevice), of(Transfer::FromDevice));
+        let command = (self.command as u64, u32::from(self.command_bytes));
+        let sense = (self.sense as u64, u32::from(self.sense_room));
+        let mut request = BsgHeader::new(command, sense, out, into, self.timeout_ms);
+        // SAFETY: the caller's promise; the request names the same memory.
+        unsafe { request.perform(fd) }?;
+        self.status = request.device_status as u8;
+        self.host_status = request.transport_status as u16;
+        self.driver_status = request.driver_status as u16;
+        self.sense_written = request.sense_written.min(SENSE_BYTES as u32) as u8;
+        self.info = request.info;
+        self.resid = request.in_resid.max(request.out_resid);
+        Ok(())
     }
 
     /// What came of it: the bytes that were not moved, or the errno.

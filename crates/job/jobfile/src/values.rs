@@ -54,6 +54,7 @@ pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> 
     let Some(text) = text else {
         return match kind {
             ValueKind::Switch => Ok(Value::Flag(true)),
+            ValueKind::OptionalText => Ok(Value::Text(String::new())),
             _ => Err(ValueError {
                 range: (0, 0),
                 reason: "a value is missing".to_owned(),
@@ -66,9 +67,10 @@ pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> 
         return Err(whole.refuse("the value is empty"));
     }
     let control = |(_, letter): &(usize, char)| letter.is_control() && *letter != '\t';
-    if let (false, Some((at, letter))) =
-        (matches!(kind, ValueKind::Text | ValueKind::JobText), whole.text.char_indices().find(control))
-    {
+    if let (false, Some((at, letter))) = (
+        matches!(kind, ValueKind::Text | ValueKind::OptionalText | ValueKind::JobText),
+        whole.text.char_indices().find(control),
+    ) {
         return Err(whole
             .sub(at, at + letter.len_utf8())
             .refuse("there is a line break or another control character in it"));
@@ -78,7 +80,7 @@ pub fn parse_value(kind: &ValueKind, text: Option<&str>, rules: NumberRules) -> 
 
 fn by_kind(kind: &ValueKind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, ValueError> {
     match kind {
-        ValueKind::Text | ValueKind::JobText => Ok(Value::Text(whole.text.to_owned())),
+        ValueKind::Text | ValueKind::OptionalText | ValueKind::JobText => Ok(Value::Text(whole.text.to_owned())),
         ValueKind::Switch | ValueKind::Bool => words::flag(whole),
         ValueKind::Choice(choices) => words::choice(whole, choices),
         ValueKind::Words(known) => words::list(whole, known),

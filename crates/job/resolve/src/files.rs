@@ -206,7 +206,8 @@ fn is_device(job: &Job<'_>, path: &str) -> bool {
 fn directories(job: &Job<'_>) -> Vec<String> {
     let directories = split(&job.text("directory").unwrap_or_default());
     for directory in &directories {
-        if job.request.machine.at(Path::new(directory)) != PathKind::Directory {
+        let is_there = || job.request.machine.at(Path::new(directory)) == PathKind::Directory;
+        if !job.request.overrides.imagines_folders && !is_there() {
             job.error(
                 "directory",
                 format!("{directory} is not a directory"),

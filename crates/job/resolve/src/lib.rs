@@ -42,6 +42,7 @@ mod workload;
 mod zones;
 
 pub use machine::{MachineFacts, PathKind};
+pub use names::split as split_names;
 pub use request::{Mode, Overrides, ResolveRequest};
 
 use std::cell::RefCell;

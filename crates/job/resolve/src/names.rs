@@ -1,7 +1,7 @@
 //! File names: `filename` lists with escapes, and names derived from the job's (`filename_format`).
 
 /// Splits at `:`; `\:` stands for a colon within a name. Empty names are dropped.
-pub(crate) fn split(text: &str) -> Vec<String> {
+pub fn split(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -42,7 +42,10 @@ impl Trace {
 
 /// Examines the trace of a section, if it has one. Parts that cannot be replayed become findings.
 pub(crate) fn trace_of(job: &Job<'_>) -> Option<Rc<Trace>> {
-    const DEPENDENT: [&str; 8] = [
+    const DEPENDENT: [&str; 11] = [
+        "merge_blktrace_file",
+        "merge_blktrace_scalars",
+        "merge_blktrace_iters",
         "read_iolog_chunked",
         "replay_no_stall",
         "replay_redirect",

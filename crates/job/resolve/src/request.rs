@@ -25,6 +25,8 @@ pub enum Mode {
 /// Options of the command line for the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
+    /// Every folder that a job names is taken to exist.
+    pub imagines_folders: bool,
     /// `--readonly`: refuse jobs that write or trim.
     pub readonly: bool,
     /// `--section`: run only sections of these names; empty: all.

@@ -7,21 +7,26 @@
 //! ```
 //! (include/uapi/linux/blktrace_api.h of Linux.) Only files in this machine's byte order are read.
 //! The files are merged by time. Each request is one operation, from its issue to its completion;
-//! its thread is the process that issued it.
+//! its thread is the process that issued it. In files that only say what was queued, as fio merges
+//! them, each queued request is an operation of unknown duration.
 
-use std::collections::HashMap;
+mod merging;
+
+use std::collections::{HashMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 
 use iolab_trace::{Call, Facts, Flags, Operation};
 
-use crate::sink::ImportError;
-use crate::sink::{Imported, Sink};
+pub use merging::{TraceToMerge, merge};
+
+use crate::sink::{ImportError, Imported, Sink};
 
 const RECORD_BYTES: usize = 48;
 const MAGIC: u32 = 0x6561_7400;
 /// The version of the format that Linux has written since 2006.
 const VERSION: u32 = 7;
 
+const QUEUE: u16 = 1;
 const ISSUE: u16 = 7;
 const COMPLETE: u16 = 8;
 const IS_WRITE: u16 = 1 << 1;
@@ -34,6 +39,8 @@ const IS_DURABLE: u16 = 1 << 15;
 const NAMES_PROCESS: u16 = 0;
 /// Largest number of requests waiting for their completion.
 const MOST_WAITING: usize = 1 << 17;
+/// So many requests are queued before the first is issued, if any is.
+const MOST_QUEUED: usize = 1 << 16;
 /// Longest name of a process, bytes.
 const LONGEST_NAME: usize = 64;
 
@@ -161,11 +168,20 @@ struct Requests<W> {
     names: HashMap<u32, String>,
     first_ns: Option<u64>,
     unended: u64,
+    /// Requests that were queued, as long as none was issued.
+    queued: Option<VecDeque<Record>>,
 }
 
 impl<W: Write> Requests<W> {
     fn new(sink: Sink<W>) -> Requests<W> {
-        Requests { sink, waiting: HashMap::new(), names: HashMap::new(), first_ns: None, unended: 0 }
+        Requests {
+            sink,
+            waiting: HashMap::new(),
+            names: HashMap::new(),
+            first_ns: None,
+            unended: 0,
+            queued: Some(VecDeque::new()),
+        }
     }
 
     fn take(&mut self, record: &Record) -> Result<(), ImportError> {
@@ -180,7 +196,18 @@ impl<W: Write> Requests<W> {
         let first_ns = *self.first_ns.get_or_insert(record.time_ns);
         let key = (record.device, record.sector, record.kinds & IS_WRITE != 0);
         match record.what {
+            QUEUE => {
+                if let Some(queued) = &mut self.queued {
+                    queued.push_back(record.clone());
+                    if queued.len() > MOST_QUEUED
+                        && let Some(oldest) = queued.pop_front()
+                    {
+                        self.completed(&oldest, &oldest, first_ns)?;
+                    }
+                }
+            }
             ISSUE => {
+                self.queued = None;
                 if self.waiting.len() >= MOST_WAITING {
                     self.unended += self.waiting.drain().count() as u64;
                 }
@@ -226,6 +253,10 @@ impl<W: Write> Requests<W> {
     }
 
     fn finish(mut self) -> Result<Imported, ImportError> {
+        let first_ns = self.first_ns.unwrap_or(0);
+        for request in self.queued.take().unwrap_or_default() {
+            self.completed(&request, &request, first_ns)?;
+        }
         let unended = self.unended + self.waiting.len() as u64;
         self.sink.unseen("requests without a completion record", unended);
         self.sink.finish("records")

@@ -248,3 +248,46 @@ fn long_lines_and_bytes_that_are_no_text() {
     assert_eq!(trace.operations.iter().map(|operation| operation.call).collect::<Vec<_>>(), [Call::Sync]);
     assert!(trace.unseen().iter().any(|(_, what)| what.contains("not understood, the first is number 1")));
 }
+
+/// A trace from bytes, as often as it is asked for.
+fn to_merge(bytes: &[u8], percent: f64, passes: u64) -> blktrace::TraceToMerge<'_> {
+    let open = || Ok(Box::new(Cursor::new(bytes.to_vec())) as Box<dyn std::io::Read>);
+    blktrace::TraceToMerge { open: Box::new(open), percent, passes }
+}
+
+#[test]
+fn traces_of_blktrace_are_merged_stretched_and_repeated() {
+    // Queued, issued and completed; a plug (10) is left out.
+    let one = [
+        record(0, 8, 4096, (1, 2), b""),
+        record(1_000, 8, 4096, (7, 2), b""),
+        record(1_500, 0, 0, (10, 0), b""),
+        record(4_000, 8, 4096, (8, 2), b""),
+    ];
+    let two = [record(3_000, 64, 512, (7, 1), b""), record(7_000, 64, 512, (8, 1), b"")];
+    let (one, two) = (one.concat(), two.concat());
+    let mut merged = Vec::new();
+    let count = blktrace::merge(vec![to_merge(&one, 50.0, 2), to_merge(&two, 100.0, 1)], &mut merged).unwrap();
+    assert_eq!((count, merged.len()), (8, 8 * 48));
+    let trace = Trace::read(|bytes| blktrace::import(vec![Cursor::new(&merged)], bytes, Vec::new(), false));
+    // The second pass begins where the first has ended, at 4 µs, which is halved.
+    let found: Vec<_> = trace.operations.iter().map(|one| (one.time_ns, one.duration_ns, one.length)).collect();
+    assert_eq!(found, [(500, 1_500, 4096), (2_500, 1_500, 4096), (3_000, 4_000, 512)]);
+    assert!(trace.unseen().is_empty());
+    let cut = &two[..two.len() - 1];
+    assert!(blktrace::merge(vec![to_merge(cut, 100.0, 1)], Vec::new()).is_err());
+    assert!(
+        blktrace::merge(vec![to_merge(b"no trace, and longer than forty-eight bytes of it", 100.0, 1)], Vec::new())
+            .is_err()
+    );
+}
+
+#[test]
+fn what_was_only_queued_is_replayed_without_durations() {
+    let queued = [record(0, 8, 4096, (1, 2), b""), record(2_000, 16, 512, (1, 1), b"")].concat();
+    let trace = Trace::read(|bytes| blktrace::import(vec![Cursor::new(&queued)], bytes, Vec::new(), false));
+    assert_eq!(
+        trace.lines(),
+        ["0 block write /dev/block/8:1 4096 4096 4096 0", "2 block read /dev/block/8:1 8192 512 512 0"]
+    );
+}

@@ -10,6 +10,7 @@
 
 mod device_state;
 mod idleness;
+mod merging;
 mod pipeline;
 mod safety;
 mod surroundings;

@@ -13,8 +13,9 @@ use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet, Surroundings}
 use iolab_plan::Plan;
 use iolab_recording::{Recording, Redaction};
 use iolab_resolve::{MachineFacts, Mode, Overrides};
-use iolab_runner::{Engines, RunError, RunObserver, RunRequest, Spools};
+use iolab_runner::{Engines, RunError, RunObserver, RunRequest, Spools, Telling};
 
+use crate::merging::merge;
 use crate::surroundings::{ImaginedFiles, ThisMachine};
 use crate::{device_state, safety};
 
@@ -27,6 +28,8 @@ pub struct Pipeline<'a> {
     pub color: bool,
     /// Receives messages about the progress.
     pub console: &'a dyn Console,
+    /// What the jobs of runs tell while they work.
+    pub telling: Option<&'a Telling>,
 }
 
 /// What is to be planned.
@@ -52,6 +55,8 @@ pub struct PlanRequest<'a> {
     pub client: Option<&'a str>,
     /// Assume that every file and device exists and is large enough, without checking.
     pub imagines_files: bool,
+    /// Write the merged files of `merge_blktrace_file`.
+    pub merges: bool,
 }
 
 impl<'a> PlanRequest<'a> {
@@ -68,6 +73,7 @@ impl<'a> PlanRequest<'a> {
             keep_secrets: false,
             client: None,
             imagines_files: false,
+            merges: false,
         }
     }
 }
@@ -101,7 +107,8 @@ impl Pipeline<'_> {
     /// Everything that is wrong with the jobs, as a report.
     pub fn plan(&self, request: &PlanRequest<'_>) -> Result<Planned, Failure> {
         let here = self.here();
-        let jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
+        let mut jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
+        self.merge_traces(request, &mut jobs)?;
         self.resolve_here(request, &here, jobs)
     }
 
@@ -111,11 +118,29 @@ impl Pipeline<'_> {
     /// As [`Pipeline::plan`].
     pub fn plan_if_any(&self, request: &PlanRequest<'_>) -> Result<Option<Planned>, Failure> {
         let here = self.here();
-        let jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
+        let mut jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
+        self.merge_traces(request, &mut jobs)?;
         if jobs.jobs.is_empty() && request.sections.is_empty() {
             return Ok(None);
         }
         self.resolve_here(request, &here, jobs).map(Some)
+    }
+
+    /// Only merges the traces that the jobs ask to be merged (`merge_blktrace_file`). Returns how many
+    /// files were written.
+    ///
+    /// # Errors
+    /// What is wrong with the jobs or the traces, as a report.
+    pub fn merge_only(&self, request: &PlanRequest<'_>) -> Result<usize, Failure> {
+        let mut jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &self.here())?;
+        self.merge_traces(request, &mut jobs)
+    }
+
+    fn merge_traces(&self, request: &PlanRequest<'_>, jobs: &mut JobSet) -> Result<usize, Failure> {
+        if request.imagines_files {
+            return Ok(0);
+        }
+        merge(jobs, request.merges).map_err(|errors| self.mistake(&errors, &jobs.sources))
     }
 
     /// This machine's answers to the job language and to resolving.
@@ -255,6 +280,7 @@ impl Pipeline<'_> {
             interrupts: &iolab_process::INTERRUPTS,
             observer,
             supply: Some(iolab_replay::supply),
+            telling: self.telling.cloned(),
         };
         let result = iolab_runner::run(request).map_err(|error| match error {
             RunError::Layout { errno, .. } => Failure::failed(format!("{error} (errno {errno})")),
@@ -291,6 +317,7 @@ pub fn read_job_file(name: &str) -> Result<Vec<u8>, ReadError> {
 fn overrides(request: &PlanRequest<'_>) -> Overrides {
     Overrides {
         readonly: request.readonly,
+        imagines_folders: request.imagines_files,
         sections: Vec::new(),
         runtime_ns: None,
         max_jobs: request.max_jobs,

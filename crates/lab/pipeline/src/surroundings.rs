@@ -144,7 +144,7 @@ impl MachineFacts for ThisMachine {
 pub(crate) struct ImaginedFiles<'a>(pub(crate) &'a ThisMachine);
 
 /// Bytes of a file that is imagined.
-const IMAGINED_BYTES: u64 = 1 << 40;
+const IMAGINED_BYTES: u64 = 1 << 41;
 
 impl MachineFacts for ImaginedFiles<'_> {
     fn at(&self, path: &Path) -> PathKind {
@@ -179,7 +179,8 @@ impl MachineFacts for ImaginedFiles<'_> {
     }
 
     fn device(&self, engine: &str, name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
-        self.0.device(engine, name, options)
+        let imagined = DeviceFacts { size_bytes: IMAGINED_BYTES, block_bytes: 512 };
+        self.0.device(engine, name, options).or(Ok(imagined))
     }
 
     fn zones(&self, path: &Path) -> Option<DeviceZones> {
@@ -187,7 +188,8 @@ impl MachineFacts for ImaginedFiles<'_> {
     }
 
     fn zones_of_device(&self, engine: &str, name: &str, options: &Settings) -> Result<Option<DeviceZones>, OpenError> {
-        self.0.zones_of_device(engine, name, options)
+        let imagined = DeviceZones { zone_bytes: 1 << 28, most_open: 0 };
+        self.0.zones_of_device(engine, name, options).or(Ok(Some(imagined)))
     }
 
     fn huge_page_bytes(&self) -> u64 {

@@ -11,10 +11,12 @@
 //! operations of the others in the same way: the order around syncs is expressed in these counts.
 
 mod feeder;
+mod merging;
 mod order;
 mod supply;
 mod survey;
 mod translation;
 
+pub use merging::MergeOfTraces;
 pub use supply::supply;
 pub use survey::{overlaps, survey};

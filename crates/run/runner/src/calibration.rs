@@ -157,6 +157,7 @@ impl Bench<'_> {
             verify: None,
             zones: &[],
             locks: None,
+            telling: None,
         };
         let stream = choice::stream_of(plan, true)?;
         let depth = plan.queue.depth as usize;

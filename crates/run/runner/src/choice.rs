@@ -27,6 +27,7 @@ use crate::pacing::schedule::Schedule;
 use crate::pacing::serialize::{Followed, Serialized};
 use crate::pacing::{Paced, Pacer, Unpaced};
 use crate::task::Task;
+use crate::telling::{Teller, ToldKind};
 use crate::trouble::{Fatal, Trouble};
 use crate::watch::Watch;
 
@@ -60,7 +61,7 @@ pub(crate) trait Chosen {
         self.go(recorder, pacer)
     }
 
-    /// As [`Chosen::go`], for jobs that note their operations: also one loop for all of them.
+    /// As [`Chosen::go`], for jobs that note or tell their operations: also one loop for all of them.
     fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Self::Answer, Fatal>
     where
         Self: Sized,
@@ -99,7 +100,7 @@ pub(crate) fn choose<C: Chosen>(
     }
     let serialized = plan.queue.serialize_overlap && depth > 1;
     let follows = plan.pacing.follow.is_some() || plan.pacing.flow.is_some() || plan.pacing.latency_target.is_some();
-    let notes = task.spools.operations.is_some();
+    let notes = task.spools.operations.is_some() || Teller::of_operations(task).is_some();
     if serialized
         || follows
         || notes
@@ -113,7 +114,10 @@ pub(crate) fn choose<C: Chosen>(
         if serialized || follows || notes {
             let followed = task.others.and_then(|all| Followed::of(all.control, all.workers, plan.number as usize));
             let flow = task.others.and_then(|all| Flow::of(all.control, all.workers, plan.number as usize));
-            let target = plan.pacing.latency_target.map(|target| LatencyTarget::new(target, depth));
+            let target = plan
+                .pacing
+                .latency_target
+                .map(|target| LatencyTarget::new(target, depth).telling(Teller::of(task, &[ToldKind::Rate])));
             let pacer = Serialized::new(pacer, serialized.then_some(depth), followed).held_back(flow, target);
             if notes { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
         } else if paced {

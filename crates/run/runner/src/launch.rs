@@ -23,6 +23,7 @@ use crate::registry::EngineEntry;
 use crate::steady::Peers;
 use crate::stream::Stream;
 use crate::task::{Others, Spools, Supply, Task};
+use crate::telling::Telling;
 use crate::verification::share::VerifyShare;
 use crate::zoned::ZoneShares;
 use crate::{RunError, engine_of};
@@ -46,6 +47,7 @@ pub(crate) struct RunContext {
     pub(crate) locks: Vec<Option<FileLocks>>,
     pub(crate) supply: Option<Supply>,
     pub(crate) progress: Progress,
+    pub(crate) telling: Option<Telling>,
 }
 
 /// The clocks workers ask for.
@@ -84,6 +86,7 @@ impl RunContext {
             verify: self.shares[index].as_ref(),
             zones: &self.zones[index],
             locks: self.locks[index].as_ref(),
+            telling: self.telling.as_ref(),
             supply: self.supply,
             progress: Some(&self.progress),
             peers: Peers::of(&self.control, &self.plan.workers, index),

@@ -38,6 +38,7 @@ mod steady;
 mod stream;
 mod supervise;
 mod task;
+mod telling;
 mod trouble;
 mod verification;
 mod watch;
@@ -64,6 +65,7 @@ pub use registry::{EngineEntry, Engines};
 pub use run::{RunRequest, RunResult, run};
 pub use sampling::{ObservationSink, Sampling};
 pub use task::{Spools, Supply};
+pub use telling::{Telling, ToldKind, told_line};
 pub use verification::state::{About as VerifiedFile, Kept as KeptState, read as read_verify_state};
 
 use iolab_plan::WorkerPlan;

@@ -21,6 +21,7 @@ use crate::registry::EngineEntry;
 use crate::stream::Stream;
 use crate::supervise::Supervisor;
 use crate::task::{Spools, Supply};
+use crate::telling::Telling;
 use crate::trouble::Fatal;
 
 /// Everything a run needs.
@@ -49,6 +50,8 @@ pub struct RunRequest<'a> {
     pub observer: &'a mut dyn RunObserver,
     /// The source of the operations of replays; `None` for a program that has none.
     pub supply: Option<Supply>,
+    /// What the workers tell while they work.
+    pub telling: Option<Telling>,
 }
 
 /// What a run yields.
@@ -62,8 +65,9 @@ pub struct RunResult {
 
 /// Runs a plan. The process must have no other threads: workers may be forked.
 pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
-    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, redaction, interrupts, observer, supply } =
+    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, redaction, interrupts, observer, .. } =
         request;
+    let (supply, telling) = (request.supply, request.telling);
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
     let clocks = clocks(plan, &clock);
@@ -110,6 +114,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         locks,
         supply,
         progress,
+        telling,
     });
     let pids = context.fork_processes()?;
 

@@ -12,6 +12,7 @@ use iolab_recording::SteadyRecording;
 use iolab_statistics::{Line, fio_deviation, fio_slope};
 
 use crate::control::{Control, Order};
+use crate::telling::{Teller, ToldKind};
 
 /// The workers that one worker judges; that worker is the last.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ pub(crate) struct Steady<'a> {
     begun: bool,
     next_ns: u64,
     seen: SteadyRecording,
+    teller: Option<Teller<'a>>,
 }
 
 impl<'a> Steady<'a> {
@@ -67,7 +69,13 @@ impl<'a> Steady<'a> {
             begun: false,
             next_ns: u64::MAX,
             seen: SteadyRecording { iops: room(), bytes_per_s: room(), ..SteadyRecording::default() },
+            teller: None,
         }
+    }
+
+    /// Tells of each sample and each judgement.
+    pub(crate) fn telling(self, teller: Option<Teller<'a>>) -> Steady<'a> {
+        Steady { teller, ..self }
     }
 
     /// Measuring begins.
@@ -105,6 +113,9 @@ impl<'a> Steady<'a> {
             }
             window.push(value);
         }
+        if self.teller.is_some() {
+            self.tell(&format!("iops: {iops:.0}, bw: {bytes_per_s:.0}, samples: {}", self.seen.iops.len()));
+        }
         self.seen.attained = self.seen.iops.len() == self.plan.samples as usize && self.is_steady();
         if self.seen.attained {
             let others = self.before.iter().rev().skip(1);
@@ -130,6 +141,12 @@ impl<'a> Steady<'a> {
         (iops, bytes_per_s)
     }
 
+    fn tell(&self, text: &str) {
+        if let Some(teller) = &self.teller {
+            teller.tell(ToldKind::SteadyState, text);
+        }
+    }
+
     /// Compares the full window with the limit. A rate of 0 is not steady, because a share of it is
     /// undefined.
     fn is_steady(&mut self) -> bool {
@@ -149,6 +166,15 @@ impl<'a> Steady<'a> {
         let sign = if falls { -1.0 } else { 1.0 };
         self.seen.criterion = Some(sign * criterion);
         self.seen.excursion = Some(sign * excursion);
+        if self.teller.is_some() {
+            let (sum, limit) = (window.iter().sum::<f64>(), plan.limit);
+            let (mean, what) = (sum / window.len() as f64, if plan.slope { "slope" } else { "max diff" });
+            let (deviation, objective) = (sign * excursion, sign * criterion);
+            let text = format!(
+                "sum_y: {sum:.0}, mean: {mean:.6}, {what}: {deviation:.6}, objective: {objective:.6}, limit: {limit:.6}"
+            );
+            self.tell(&text);
+        }
         criterion < plan.limit
     }
 }

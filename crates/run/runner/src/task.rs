@@ -13,6 +13,7 @@ use crate::feed::Supplied;
 use crate::locking::FileLocks;
 use crate::progress::Progress;
 use crate::steady::Peers;
+use crate::telling::Telling;
 use crate::verification::share::VerifyShare;
 use crate::zoned::ZoneTable;
 
@@ -54,6 +55,8 @@ pub(crate) struct Task<'a> {
     pub(crate) zones: &'a [ZoneTable],
     /// The locks of its files, if it locks them.
     pub(crate) locks: Option<&'a FileLocks>,
+    /// What it tells while it works.
+    pub(crate) telling: Option<&'a Telling>,
 }
 
 /// What a worker can see of all other workers.

@@ -39,8 +39,9 @@ pub(super) fn run(asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
         return Ok(0);
     }
     let (plan, redaction) = (hosts.plan().clone(), hosts.redaction().clone());
-    let reported = Reported { plan: &plan, redaction: &redaction, run: &asked.run, mode, format: None };
-    let recording = reported.around(|_, observer| Ok(hosts.run(observer, &INTERRUPTS)?))?;
+    let reported =
+        Reported { plan: &plan, redaction: &redaction, run: &asked.run, mode, format: None, preface: String::new() };
+    let recording = reported.around(|_, observer, _| Ok(hosts.run(observer, &INTERRUPTS)?))?;
     show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
     Ok(exit_code(&recording, mode))
 }
@@ -56,6 +57,9 @@ fn refuse_words_of_one_host(asked: &Asked) -> Result<(), ExitFailure> {
         if is_given {
             return Err(ExitFailure::mistake(format!("iolab: {option} is for servers, and does not go with --client")));
         }
+    }
+    if !run.debug.is_empty() {
+        return Err(ExitFailure::mistake("iolab: --debug tells of this machine, and does not go with --client"));
     }
     if run.idle_profile.is_some() {
         return Err(ExitFailure::mistake(

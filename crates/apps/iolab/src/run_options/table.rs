@@ -180,13 +180,17 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     })
     .letter('j')
     .not_in_study(EACH_TRIAL),
-    option(
+    valued(
         "debug",
-        "Accepted for compatibility; prints nothing: `iolab plan` shows every value of a job",
-        Support::NothingToDo(|_| Ok(())),
+        "LIST",
+        "Tell what jobs do: parse, random, io, verify, rate, steadystate; help",
+        |mut run, text| {
+            add(&mut run.debug, text)?;
+            Ok(run)
+        },
     )
-    .with_value("LIST")
-    .letter('d'),
+    .letter('d')
+    .not_in_study(EACH_TRIAL),
     switch("warnings-fatal", "Treat warnings as errors", on!(warnings_fatal)).letter('w').not_in_study(EACH_TRIAL),
     valued("aux-path", "DIRECTORY", "Folder for logs with relative names", word!(aux_path))
         .letter('K')
@@ -214,12 +218,9 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .not_in_study(EACH_TRIAL),
     option("trigger-remote", "Command of the trigger on servers", NO_REMOTE).with_value("COMMAND").letter('J'),
     valued("inflate-log", "FILE", "Print a log that log_store_compressed has written", word!(inflate_log)).letter('X'),
-    option(
-        "merge-blktrace-only",
-        "Merge traces and end",
-        Support::Missing("traces are merged while they are replayed, not into a file"),
-    )
-    .letter('A'),
+    switch("merge-blktrace-only", "Write the merged traces of merge_blktrace_file, and end", on!(merge_blktrace_only))
+        .letter('A')
+        .not_in_study(EACH_TRIAL),
     valued("server", "ADDRESS", "Run the jobs of clients: HOST,PORT, ip6:HOST,PORT or sock:PATH", word!(server))
         .optional()
         .letter('S')

@@ -28,6 +28,10 @@ pub(crate) struct RunOptions {
     pub(crate) readonly: bool,
     /// `--section`, in order: only these sections of job files.
     pub(crate) sections: Vec<String>,
+    /// `--merge-blktrace-only`.
+    pub(crate) merge_blktrace_only: bool,
+    /// `--debug`, in order: lists of what is told of.
+    pub(crate) debug: Vec<String>,
     /// `--parse-only`.
     pub(crate) parse_only: bool,
     /// `--showcmd`.

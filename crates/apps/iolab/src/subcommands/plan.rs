@@ -15,7 +15,7 @@ pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
         return super::study::from_words::plan(&asked);
     }
     asked.refuse_words_of_studies()?;
-    let planned = pipeline::plan(&asked, Mode::Iolab)?;
+    let planned = pipeline::plan_only(&asked)?;
     super::run::show_warnings(&planned);
     output::print(&iolab_plan::describe(&planned.plan))?;
     Ok(0)

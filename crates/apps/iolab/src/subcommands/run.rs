@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use iolab_activity::Console;
-use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
+use iolab_jobfile::{Diagnostic, Surroundings};
 use iolab_pipeline::{IdlenessObserver, JudgedPlan, check_device_settings, left_over_settings};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
 
+use crate::debug::Debug;
 use crate::exit::ExitFailure;
 use crate::outcomes::{exit_code, show_outcomes};
 use crate::output::Format;
@@ -17,10 +18,13 @@ use crate::pipeline::{self, Planned};
 use crate::printing::StandardError;
 use crate::reported::Reported;
 use crate::run_options::{self, Asked, IdleProfile, Program, RunOptions};
-use crate::{console, hosts, output, self_tests};
+use crate::{console, debug, hosts, output, self_tests};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
     let asked = take_apart(words, Mode::Iolab)?;
+    if debug::announce(&asked.run.debug, Mode::Iolab)? {
+        return Ok(0);
+    }
     if let Some(code) = answer_questions(&asked.run, run_options::RUN)? {
         return Ok(code);
     }
@@ -32,6 +36,10 @@ pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
         return super::study::from_words::run(&asked);
     }
     asked.refuse_words_of_studies()?;
+    if asked.run.merge_blktrace_only {
+        pipeline::merge_only(&asked, Mode::Iolab)?;
+        return Ok(0);
+    }
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
     show_warnings(&planned);
     if let Some(code) = without_running(&asked.run, &planned)? {
@@ -66,11 +74,15 @@ pub(crate) fn execute_as(
     }
     check_device_settings(plan)?;
     // Beyond this point the plan cannot change.
-    let reported = Reported { plan, redaction: &planned.redaction, run, mode, format };
-    reported.around(|stream, observer| {
-        let Some(profile) = run.idle_profile else { return pipeline::run(planned, guard, stream, observer) };
+    let debug = Debug::of(&run.debug);
+    let preface = debug.preface(planned);
+    let reported = Reported { plan, redaction: &planned.redaction, run, mode, format, preface };
+    reported.around(|stream, observer, telling| {
+        let Some(profile) = run.idle_profile else {
+            return pipeline::run(planned, guard, stream, observer, telling.as_ref());
+        };
         let mut observer = IdlenessObserver::new(observer, profile == IdleProfile::PerCpu);
-        let (mut recording, spools) = pipeline::run(planned, guard, stream, &mut observer)?;
+        let (mut recording, spools) = pipeline::run(planned, guard, stream, &mut observer, telling.as_ref())?;
         match observer.finish() {
             Ok(idleness) => recording.idleness = Some(idleness),
             Err(reason) => recording.warnings.push(reason),
@@ -95,6 +107,8 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, ExitFail
     let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
         ExitFailure::mistake(iolab_jobfile::render(diagnostics, sources, crate::printing::use_color()))
     };
+    let of_profile = crate::profiles::expand(words, || pipeline::here().memory_mib())?;
+    let words = of_profile.as_deref().unwrap_or(words);
     let line = command_line::parse(words, &run_options::shapes(), &pipeline::here())
         .map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;
     let sources = std::slice::from_ref(&line.source);
@@ -147,6 +161,9 @@ pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Opt
 pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Option<u8>, ExitFailure> {
     if run.warnings_fatal && !planned.warnings.is_empty() {
         return Err(ExitFailure::mistake("warnings are fatal (--warnings-fatal)"));
+    }
+    if run.showcmd || run.parse_only {
+        output::print(&Debug::of(&run.debug).preface(planned))?;
     }
     if run.showcmd {
         output::print(&help::showcmd("fio", &planned.jobs))?;

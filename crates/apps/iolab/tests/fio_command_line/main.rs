@@ -1,11 +1,13 @@
 //! fio's command line as scripts use it: options of the run, forms of options, sources of jobs,
 //! exit codes and signals. The expected results are those of fio 3.33 for the same command lines.
 
+mod debug;
 #[path = "../drop_in/mod.rs"]
 mod drop_in;
 mod exits;
 mod forms;
 mod jobs;
+mod merging;
 mod program;
 mod reports;
 mod signals;

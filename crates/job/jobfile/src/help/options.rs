@@ -88,6 +88,7 @@ pub(super) fn kind_words(kind: &ValueKind) -> String {
     };
     let words = match kind {
         ValueKind::Text => "text",
+        ValueKind::OptionalText => "text, or nothing",
         ValueKind::JobText => "text; %n is the name of the job, %r its runtime in seconds",
         ValueKind::Switch => "switch: alone, or =0 or =1",
         ValueKind::Bool => "0 or 1",

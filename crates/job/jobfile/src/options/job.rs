@@ -121,7 +121,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ]),
         summary: "Built-in workload of another benchmark",
         details: "A profile replaces the whole job, so the job means nothing without it.",
-        status: SupportStatus::Refused("fio's profiles are not built in: write the jobs out, or use iolab bench"),
+        status: SupportStatus::Refused(
+            "profiles are for the command line: --profile=tiobench; write the jobs of others out, or use iolab bench",
+        ),
         accepts: &[("act", "act")],
         rejects: &["mine"],
         ..OptionEntry::BLANK

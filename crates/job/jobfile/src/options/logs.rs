@@ -8,15 +8,16 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_bw_log",
         category: Category::Logs,
-        kind: ValueKind::Text,
+        kind: ValueKind::OptionalText,
         summary: "Log bandwidth into files with this prefix",
+        details: "Without a value, the name of the job is the prefix.",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "write_lat_log",
         category: Category::Logs,
-        kind: ValueKind::Text,
+        kind: ValueKind::OptionalText,
         summary: "Log latencies into files with this prefix",
         differs: "the last window of an averaged log is there; logs are written while the run goes on",
         accepts: &[("run", "run")],
@@ -25,7 +26,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_iops_log",
         category: Category::Logs,
-        kind: ValueKind::Text,
+        kind: ValueKind::OptionalText,
         summary: "Log IOPS into files with this prefix",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK
@@ -33,7 +34,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "write_hist_log",
         category: Category::Logs,
-        kind: ValueKind::Text,
+        kind: ValueKind::OptionalText,
         summary: "Log histograms of completion latency into files with this prefix",
         accepts: &[("run", "run")],
         ..OptionEntry::BLANK

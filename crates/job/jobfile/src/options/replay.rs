@@ -106,9 +106,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Replay,
         kind: ValueKind::Text,
         summary: "File to merge traces into",
-        status: SupportStatus::Refused(
-            "traces are not merged into a file; read_iolog takes several files of one trace",
-        ),
+        details: "Each file of `read_iolog` is then a trace of its own, and the merged file, a trace of blktrace, is replayed. It keeps what was queued, issued and completed, and fio replays it, too. `iolab plan` writes nothing: it takes the file that is there (--merge-blktrace-only).",
         accepts: &[("merged.bin", "merged.bin")],
         ..OptionEntry::BLANK
     },
@@ -117,7 +115,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Replay,
         kind: ValueKind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
         summary: "Percent by which to stretch the time of each trace",
-        status: SupportStatus::NoEffect("it is for merge_blktrace_file, which is refused"),
         accepts: &[("50:100", "50:100")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -127,7 +124,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Replay,
         kind: ValueKind::Floats { most: 1024, min: 0.0, max: 1_000_000.0 },
         summary: "Number of passes over each trace",
-        status: SupportStatus::NoEffect("it is for merge_blktrace_file, which is refused"),
         accepts: &[("1:2", "1:2")],
         rejects: &["x"],
         ..OptionEntry::BLANK

@@ -36,7 +36,7 @@ fn every_entry_is_complete() {
         assert!(entry.details.is_empty() || entry.details.ends_with('.'), "{}: details", entry.name);
         assert!(!entry.accepts.is_empty(), "{}: an accepted example is missing", entry.name);
         assert!(
-            !entry.rejects.is_empty() || entry.kind == ValueKind::Text,
+            !entry.rejects.is_empty() || matches!(entry.kind, ValueKind::Text | ValueKind::OptionalText),
             "{}: a refused example is missing",
             entry.name
         );

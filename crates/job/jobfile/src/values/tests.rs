@@ -95,6 +95,8 @@ fn refusals_point_at_the_part() {
 #[test]
 fn only_switches_may_stand_alone() {
     assert_eq!(parse_value(&ValueKind::Switch, None, NumberRules::default()), Ok(Value::Flag(true)));
+    let nothing = parse_value(&ValueKind::OptionalText, None, NumberRules::default());
+    assert_eq!(nothing, Ok(Value::Text(String::new())));
     assert!(parse_value(&ValueKind::Bool, None, NumberRules::default()).is_err());
     assert!(parse_value(&ValueKind::Text, None, NumberRules::default()).is_err());
     assert!(parse_value(&ValueKind::Switch, Some(""), NumberRules::default()).is_err());

@@ -198,6 +198,7 @@ mod tests {
             verify: None,
             zones: &[],
             locks: None,
+            telling: None,
         };
         let mut pool = SlotPool::new(depth as usize, 1 << 20, 0, &Backing::Anonymous).unwrap();
         for slot in 0..depth as usize {

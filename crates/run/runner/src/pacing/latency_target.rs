@@ -10,9 +10,11 @@
 
 use iolab_plan::LatencyTargetPlan;
 
+use crate::telling::{Teller, ToldKind};
+
 /// The search of one worker.
 #[derive(Debug)]
-pub(crate) struct LatencyTarget {
+pub(crate) struct LatencyTarget<'a> {
     plan: LatencyTargetPlan,
     most: usize,
     depth: usize,
@@ -24,11 +26,12 @@ pub(crate) struct LatencyTarget {
     slow: u64,
     window_begun_ns: Option<u64>,
     is_settled: bool,
+    teller: Option<Teller<'a>>,
 }
 
-impl LatencyTarget {
+impl<'a> LatencyTarget<'a> {
     /// A search for a queue of `most` operations.
-    pub(crate) fn new(plan: LatencyTargetPlan, most: usize) -> LatencyTarget {
+    pub(crate) fn new(plan: LatencyTargetPlan, most: usize) -> LatencyTarget<'a> {
         LatencyTarget {
             plan,
             most: most.max(1),
@@ -40,7 +43,13 @@ impl LatencyTarget {
             slow: 0,
             window_begun_ns: None,
             is_settled: false,
+            teller: None,
         }
+    }
+
+    /// Tells of each window.
+    pub(crate) fn telling(self, teller: Option<Teller<'a>>) -> LatencyTarget<'a> {
+        LatencyTarget { teller, ..self }
     }
 
     /// Whether one more operation may be sent now.
@@ -77,7 +86,26 @@ impl LatencyTarget {
         }
     }
 
+    #[cold]
+    fn tell(&self, tried: usize, operations: u64, slow: u64) {
+        let Some(teller) = &self.teller else { return };
+        let share = 100.0 - slow as f64 * 100.0 / operations.max(1) as f64;
+        let (target, depth, most) = (self.plan.percentile, self.depth, self.most);
+        teller.tell(ToldKind::Rate, &format!("Success rate: {share:.2}% (target {target:.2}%)"));
+        let way = if depth < tried { "down" } else { "up" };
+        teller.tell(ToldKind::Rate, &format!("Ramped {way}: {tried} {depth} {most}"));
+        if self.is_over() {
+            teller.tell(ToldKind::Rate, "We are done");
+        }
+    }
+
     fn judge(&mut self, is_good: bool, now_ns: u64) {
+        let tried = (self.depth, self.operations, self.slow);
+        self.decide(is_good, now_ns);
+        self.tell(tried.0, tried.1, tried.2);
+    }
+
+    fn decide(&mut self, is_good: bool, now_ns: u64) {
         (self.operations, self.slow, self.window_begun_ns) = (0, 0, Some(now_ns));
         if self.is_settled {
             if !is_good && self.depth > 1 {

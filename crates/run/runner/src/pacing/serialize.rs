@@ -28,7 +28,7 @@ pub(crate) struct Serialized<'a, P> {
     in_flight: Vec<Range>,
     followed: Option<Followed<'a>>,
     flow: Option<Flow<'a>>,
-    target: Option<LatencyTarget>,
+    target: Option<LatencyTarget<'a>>,
 }
 
 /// The workers that one worker follows.
@@ -90,7 +90,7 @@ impl<'a, P> Serialized<'a, P> {
     }
 
     /// Adds the limits of a flow, or of the search for a depth.
-    pub(crate) fn held_back(mut self, flow: Option<Flow<'a>>, target: Option<LatencyTarget>) -> Serialized<'a, P> {
+    pub(crate) fn held_back(mut self, flow: Option<Flow<'a>>, target: Option<LatencyTarget<'a>>) -> Serialized<'a, P> {
         (self.flow, self.target) = (flow, target);
         self
     }
