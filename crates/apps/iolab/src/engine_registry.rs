@@ -1,4 +1,6 @@
 //! The engines of this build. Adding one: its crate, its conformance tests, one line here.
+//!
+//! `of` compiles a loop for the engine's lane; slow engines share one (`slow_queue`, `slow_calls`).
 
 use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};
@@ -20,26 +22,26 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_nvme::Nvme>(),
     EngineEntry::of::<SpdkBdev>(),
-    EngineEntry::of::<iolab_engine_nbd::Nbd>(),
-    EngineEntry::of::<iolab_engine_http::Http>(),
-    EngineEntry::of::<iolab_engine_rbd::Rbd>(),
-    EngineEntry::of::<iolab_engine_iscsi::Iscsi>(),
-    EngineEntry::of::<iolab_engine_sg::Sg>(),
+    EngineEntry::slow_queue::<iolab_engine_nbd::Nbd>(),
+    EngineEntry::slow_calls::<iolab_engine_http::Http>(),
+    EngineEntry::slow_queue::<iolab_engine_rbd::Rbd>(),
+    EngineEntry::slow_queue::<iolab_engine_iscsi::Iscsi>(),
+    EngineEntry::slow_queue::<iolab_engine_sg::Sg>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
     EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),
     EngineEntry::of::<iolab_engine_posix::mmap::Mmap>(),
     EngineEntry::of::<iolab_engine_net::Net>(),
     EngineEntry::of::<iolab_engine_null::NullEngine>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::FileCreate>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::FileStat>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::FileDelete>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::DirCreate>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::DirStat>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::DirDelete>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::Falloc>(),
-    EngineEntry::of::<iolab_engine_posix::fileops::Ftruncate>(),
-    EngineEntry::of::<iolab_engine_null::Cpuio>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileCreate>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileStat>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileDelete>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::DirCreate>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::DirStat>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::DirDelete>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::Falloc>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::fileops::Ftruncate>(),
+    EngineEntry::slow_calls::<iolab_engine_null::Cpuio>(),
     EngineEntry::of::<iolab_engine_null::Exec>(),
 ];
 

@@ -11,7 +11,7 @@ use crate::{Completion, DeviceZones, EngineDescription, Op, ZoneCall};
 /// An engine: constant facts and a way to open lanes.
 pub trait Engine {
     /// The lane it opens.
-    type Lane: Lane;
+    type Lane: Lane + 'static;
 
     /// Name, options and capabilities.
     const DESCRIPTION: EngineDescription;

@@ -20,6 +20,7 @@ mod feed;
 mod floor;
 mod given;
 mod hot_loop;
+mod lane_opening;
 mod launch;
 mod layout;
 mod locking;

@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use iolab_engine::{Completion, Completions, Engine, Lane, LaneError, LaneRequest, Op, Submission, TargetFile, Wait};
+use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, Submission, TargetFile, Wait};
 use iolab_memory::PoolView;
 use iolab_options::Settings;
 use iolab_plan::WorkerPlan;
 
+use crate::lane_opening::{OpenLane, not_opened};
 use crate::open_files::{OpenFiles, fatal};
 use crate::trouble::Fatal;
 
@@ -52,7 +53,12 @@ struct Ends {
 
 impl OffloadThreads {
     /// Starts the threads, each with its lane.
-    pub(crate) fn start<E: Engine>(plan: &WorkerPlan, files: &OpenFiles, buffers: PoolView) -> Result<Self, Fatal> {
+    pub(crate) fn start<L: Lane + 'static>(
+        open_lane: OpenLane<L>,
+        plan: &WorkerPlan,
+        files: &OpenFiles,
+        buffers: PoolView,
+    ) -> Result<Self, Fatal> {
         let depth = plan.queue.depth as usize;
         let (tasks, taken) = sync_channel::<Op>(depth);
         let (answers, received) = sync_channel::<Answer>(depth);
@@ -70,7 +76,7 @@ impl OffloadThreads {
             };
             let (taken, answers) = (Arc::clone(&taken), answers.clone());
             let (report, opened) = sync_channel(1);
-            let body = move || match open::<E>(&opening) {
+            let body = move || match open(open_lane, &opening) {
                 Ok(lane) => {
                     let _ = report.send(Ok(lane.notes().to_vec()));
                     serve(lane, &taken, &answers);
@@ -111,7 +117,7 @@ impl Drop for OffloadThreads {
     }
 }
 
-fn open<E: Engine>(opening: &Opening) -> Result<E::Lane, Fatal> {
+fn open<L: Lane>(open_lane: OpenLane<L>, opening: &Opening) -> Result<L, Fatal> {
     let request = LaneRequest {
         files: &opening.files,
         depth: opening.depth,
@@ -121,7 +127,7 @@ fn open<E: Engine>(opening: &Opening) -> Result<E::Lane, Fatal> {
         seed: opening.seed,
         worker: opening.worker,
     };
-    E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
+    open_lane(&request).map_err(not_opened)
 }
 
 /// A thread's loop: performs one operation after the other until there is no sender.

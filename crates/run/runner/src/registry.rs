@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{DeviceFacts, DeviceZones, Engine, EngineDescription, EngineLibrary, Lane, OpenError};
+use iolab_engine::{DeviceFacts, DeviceZones, Engine, EngineDescription, EngineLibrary, Lane, LaneRequest, OpenError};
 use iolab_options::Settings;
 use iolab_recording::WorkerRecording;
 
+use crate::lane_opening::BoxedLane;
 use crate::task::Task;
 use crate::worker;
 
@@ -34,8 +35,30 @@ pub struct EngineEntry {
 }
 
 impl EngineEntry {
-    /// The entry of engine `E`.
+    /// The entry of engine `E`, with a loop compiled for its lane.
     pub const fn of<E: Engine>() -> EngineEntry {
+        EngineEntry::living::<E>(|task| worker::live(task, &E::DESCRIPTION, E::open))
+    }
+
+    /// The entry of an engine with a queue whose operations take many microseconds. It shares one
+    /// loop with all others of this kind.
+    pub const fn slow_queue<E: Engine>() -> EngineEntry {
+        EngineEntry::boxed::<E, false, false>()
+    }
+
+    /// The same for an engine that finishes operations in submission.
+    pub const fn slow_calls<E: Engine>() -> EngineEntry {
+        EngineEntry::boxed::<E, true, false>()
+    }
+
+    const fn boxed<E: Engine, const SYNCHRONOUS: bool, const ENDS: bool>() -> EngineEntry {
+        EngineEntry::living::<E>(|task| {
+            let open = |request: &LaneRequest<'_>| E::open(request).map(BoxedLane::<SYNCHRONOUS, ENDS>::new);
+            worker::live(task, &E::DESCRIPTION, open)
+        })
+    }
+
+    const fn living<E: Engine>(live: fn(&Task<'_>) -> WorkerRecording) -> EngineEntry {
         let lane = LaneKind::of(E::Lane::SYNCHRONOUS, E::Lane::FUSES);
         EngineEntry {
             description: const { &E::DESCRIPTION },
@@ -46,7 +69,7 @@ impl EngineEntry {
             overwrite_refusal: E::overwrite_refusal,
             library: E::library,
             allow_overwriting: E::allow_overwriting,
-            live: worker::live::<E>,
+            live,
             lane,
         }
     }

@@ -1,7 +1,7 @@
 //! A worker's life: wait for its turn, set up, wait for the others, run, flush, close, deliver its
 //! recording.
 
-use iolab_engine::{Engine, FileUse, Lane, LaneRequest};
+use iolab_engine::{EngineDescription, FileUse, Lane, LaneRequest};
 use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{PoolView, SlotPool};
 use iolab_plan::Reach;
@@ -17,6 +17,7 @@ use crate::given::{read_arrivals, supplied};
 use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::{Checker, Unchecked};
+use crate::lane_opening::{BoxedLane, OpenLane, not_opened};
 use crate::locking::Locking;
 use crate::noting::Notes;
 use crate::offload::OffloadThreads;
@@ -54,8 +55,12 @@ struct Stage {
     notes: Vec<String>,
 }
 
-/// Runs a worker on engine `E` and returns what it measured, even after an error.
-pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
+/// Runs a worker on the lanes of an engine and returns what it measured, even after an error.
+pub(crate) fn live<L: Lane + 'static>(
+    task: &Task<'_>,
+    engine: &EngineDescription,
+    open: OpenLane<L>,
+) -> WorkerRecording {
     let mut recording = WorkerRecording { number: task.plan.number, pid: thread_id(), ..WorkerRecording::default() };
     if task.worker_control.wait_for_gate(GATE_SET_UP) != Order::None {
         return recording;
@@ -73,9 +78,9 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
             return recording;
         }
     };
-    let outcome = set_up::<E>(task).and_then(|mut stage| {
+    let outcome = set_up(task, engine).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
-        perform::<E>(task, stage, &mut recording)
+        perform(task, open, stage, &mut recording)
     });
     recording.outcome = match outcome {
         Ok(Stop::Interrupt) => WorkerOutcome::Interrupted,
@@ -85,8 +90,8 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
     recording
 }
 
-fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
-    let plan = task.plan;
+fn set_up(task: &Task<'_>, engine: &EngineDescription) -> Result<Stage, Fatal> {
+    let (plan, capabilities) = (task.plan, &engine.capabilities);
     // Before the worker's attributes are set, so that the thread that reads ahead has none of them.
     let supplied = supplied(task)?;
     let notes_of_operations = Notes::of(task)?;
@@ -94,22 +99,22 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     if let Some(command) = &plan.process.exec_prerun {
         notes.extend(crate::attributes::run_command(command)?);
     }
-    let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities, task.guard)?;
-    let mut pool = pool::make_pool(plan, &E::DESCRIPTION.capabilities, task.guard)?;
+    let files = OpenFiles::open(plan, capabilities, task.guard)?;
+    let mut pool = pool::make_pool(plan, capabilities, task.guard)?;
     let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
     // If neither a file nor a write uses the buffers, their pages are left to the kernel.
-    if E::DESCRIPTION.capabilities.files != FileUse::Nothing || writes(plan) {
+    if capabilities.files != FileUse::Nothing || writes(plan) {
         for slot in 0..pool.view().slots() {
             filler.initialise(pool.slot_mut(slot));
         }
     }
     let (stream, following) = match supplied {
         Some((source, following)) => (OpStream::from(Box::new(source) as Box<dyn Source>), Some(following)),
-        None => (choice::stream_of(plan, E::DESCRIPTION.capabilities.syncs)?, None),
+        None => (choice::stream_of(plan, capabilities.syncs)?, None),
     };
     let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
-    let fills = E::DESCRIPTION.capabilities.moves_data;
-    let syncs = E::DESCRIPTION.capabilities.syncs;
+    let fills = capabilities.moves_data;
+    let syncs = capabilities.syncs;
     Ok(Stage {
         files,
         pool,
@@ -125,7 +130,12 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
 }
 
 /// From the open lane to the closed one.
-fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerRecording) -> Result<Stop, Fatal> {
+fn perform<L: Lane + 'static>(
+    task: &Task<'_>,
+    open_lane: OpenLane<L>,
+    mut stage: Stage,
+    recording: &mut WorkerRecording,
+) -> Result<Stop, Fatal> {
     let plan = task.plan;
     let open = |files: &OpenFiles, buffers: PoolView| {
         let request = LaneRequest {
@@ -137,11 +147,11 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
             seed: plan.workload.seed,
             worker: plan.number,
         };
-        E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
+        open_lane(&request).map_err(not_opened)
     };
     if plan.queue.offload {
-        let threads = OffloadThreads::start::<E>(plan, &stage.files, stage.pool.view())?;
-        let open = |_: &OpenFiles, _: PoolView| threads.lane();
+        let threads = OffloadThreads::start(open_lane, plan, &stage.files, stage.pool.view())?;
+        let open = |_: &OpenFiles, _: PoolView| threads.lane().map(BoxedLane::<false, false>::new);
         return on_lane(task, &mut stage, recording, &open);
     }
     on_lane(task, &mut stage, recording, &open)

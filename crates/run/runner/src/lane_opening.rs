@@ -1,0 +1,91 @@
+//! How a worker opens its lane, and lanes of several engines that share one loop.
+//!
+//! The loop is compiled once for each type of lane. For an engine whose operations take many
+//! microseconds (a network, a library, a system call that changes a directory), a call through a
+//! pointer is not measurable, but a further copy of the loop costs compile time and a larger
+//! program. So such engines put their lanes into a [`BoxedLane`].
+
+use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait, ZoneCall};
+
+use crate::trouble::Fatal;
+
+/// Opens one lane for the calling thread.
+pub(crate) type OpenLane<L> = fn(&LaneRequest<'_>) -> Result<L, OpenError>;
+
+/// What a worker says about a lane that cannot be opened.
+pub(crate) fn not_opened(error: OpenError) -> Fatal {
+    Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message }
+}
+
+/// The methods of [`Lane`] that can be called through a pointer.
+trait PointedLane {
+    fn submit(&mut self, op: &Op) -> Submission;
+    fn flush(&mut self) -> Result<(), LaneError>;
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError>;
+    fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32>;
+    fn notes(&self) -> &[String];
+}
+
+impl<L: Lane> PointedLane for L {
+    fn submit(&mut self, op: &Op) -> Submission {
+        Lane::submit(self, op)
+    }
+
+    fn flush(&mut self) -> Result<(), LaneError> {
+        Lane::flush(self)
+    }
+
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        Lane::reap(self, wait, out)
+    }
+
+    fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {
+        Lane::zone_call(self, file, call)
+    }
+
+    fn notes(&self) -> &[String] {
+        Lane::notes(self)
+    }
+}
+
+/// A lane of any engine, reached through a pointer. Its parameters are the constants of the lane
+/// inside; such a lane neither fuses nor performs.
+pub(crate) struct BoxedLane<const SYNCHRONOUS: bool, const ENDS: bool>(Box<dyn PointedLane>);
+
+impl<const SYNCHRONOUS: bool, const ENDS: bool> BoxedLane<SYNCHRONOUS, ENDS> {
+    pub(crate) fn new<L: Lane + 'static>(lane: L) -> Self {
+        const {
+            assert!(L::SYNCHRONOUS == SYNCHRONOUS && L::ENDS == ENDS, "the constants are those of the lane inside");
+            assert!(!L::FUSES && !L::PERFORMS, "a lane that saves calls has a loop of its own");
+        }
+        BoxedLane(Box::new(lane))
+    }
+}
+
+impl<const SYNCHRONOUS: bool, const ENDS: bool> Lane for BoxedLane<SYNCHRONOUS, ENDS> {
+    const SYNCHRONOUS: bool = SYNCHRONOUS;
+    const ENDS: bool = ENDS;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        self.0.submit(op)
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        self.0.flush()
+    }
+
+    #[inline]
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.0.reap(wait, out)
+    }
+
+    fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {
+        self.0.zone_call(file, call)
+    }
+
+    fn notes(&self) -> &[String] {
+        self.0.notes()
+    }
+}
