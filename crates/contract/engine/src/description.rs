@@ -89,6 +89,26 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Those of most engines that drive storage by themselves, past files and drivers of the
+    /// kernel: asynchronous, everything works, nothing spins.
+    pub const fn own_storage(files: FileUse) -> Capabilities {
+        Capabilities {
+            synchronous: false,
+            files,
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: false,
+            effect: FileEffect::ByDirection,
+            reach: Reach::Device,
+            page_cache: PageCache::Never,
+            polling: Polling::Never,
+            reads_to_write: false,
+            needs: &[],
+        }
+    }
+
     /// What readers of figures must know about the engine with these options.
     pub fn traits(&self, options: &Settings) -> EngineTraits {
         let value = |name: &str| options.get(name).map(|setting| &setting.value);

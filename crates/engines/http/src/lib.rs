@@ -18,8 +18,7 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling};
-use iolab_options::{PageCache, Reach};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, LaneRequest, OpenError};
 
 pub use lane::HttpLane;
 
@@ -41,18 +40,8 @@ impl Engine for Http {
         options: &options::OPTIONS,
         capabilities: Capabilities {
             synchronous: true,
-            files: FileUse::Nothing,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
             extends_files: true,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
+            ..Capabilities::own_storage(FileUse::Nothing)
         },
         trials: &[],
     };

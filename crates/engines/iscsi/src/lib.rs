@@ -16,15 +16,16 @@ mod library;
 mod options;
 mod safety;
 mod session;
+#[cfg(test)]
+mod tests;
 mod url;
 
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileEffect, FileUse, LaneRequest, OpenError,
-    Polling,
+    Capabilities, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError,
 };
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_options::Settings;
 
 pub use lane::IscsiLane;
 
@@ -44,21 +45,7 @@ impl Engine for Iscsi {
             SYNCHRONIZE CACHE(16). Each job has a session of its own; its thread sleeps in poll(2). Jobs run as \
             threads of one process.",
         options: &options::OPTIONS,
-        capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::DeviceNamedBy("iscsi_url"),
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
-        },
+        capabilities: Capabilities::own_storage(FileUse::DeviceNamedBy("iscsi_url")),
         trials: &[],
     };
 

@@ -23,10 +23,8 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError, Polling,
-};
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileUse, LaneRequest, OpenError};
+use iolab_options::Settings;
 
 pub use lane::NbdLane;
 
@@ -47,21 +45,7 @@ impl Engine for Nbd {
             requests are the server's. Before a run, iolab connects once to ask for them: a server that ends with \
             its first client (qemu-nbd without --persistent) does not survive that. Jobs run as threads of one process.",
         options: &options::OPTIONS,
-        capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::DeviceNamedBy("uri"),
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
-        },
+        capabilities: Capabilities::own_storage(FileUse::DeviceNamedBy("uri")),
         trials: &[],
     };
 

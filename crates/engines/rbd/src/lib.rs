@@ -15,14 +15,15 @@ mod lane;
 mod libraries;
 mod options;
 mod safety;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileEffect, FileUse, LaneRequest, OpenError,
-    Polling,
+    Capabilities, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError, Polling,
 };
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_options::Settings;
 
 pub use lane::RbdLane;
 
@@ -43,19 +44,8 @@ impl Engine for Rbd {
             librbd has a cache by default, in which writes complete: rbd_cache=0 measures the cluster.",
         options: &options::OPTIONS,
         capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::DeviceNamedBy("rbdname"),
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
             polling: Polling::WithOption(&["busy_poll"]),
-            reads_to_write: false,
-            needs: &[],
+            ..Capabilities::own_storage(FileUse::DeviceNamedBy("rbdname"))
         },
         trials: &[],
     };

@@ -23,10 +23,9 @@ mod safety;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, FileEffect, FileUse, LaneRequest, OpenError,
-    Polling,
+    Capabilities, DeviceFacts, DeviceZones, Engine, EngineDescription, FileUse, LaneRequest, OpenError,
 };
-use iolab_options::{PageCache, Reach, Settings};
+use iolab_options::Settings;
 
 pub use lane::SgLane;
 
@@ -51,21 +50,7 @@ impl Engine for Sg {
             writes to a disk in use, or to one that holds data, is refused unless --allow-destroy names the device. \
             Jobs run as threads of one process.",
         options: options::SG_OPTIONS,
-        capabilities: Capabilities {
-            synchronous: false,
-            files: FileUse::Devices,
-            moves_data: true,
-            trims: true,
-            syncs: true,
-            direct: true,
-            extends_files: false,
-            effect: FileEffect::ByDirection,
-            reach: Reach::Device,
-            page_cache: PageCache::Never,
-            polling: Polling::Never,
-            reads_to_write: false,
-            needs: &[],
-        },
+        capabilities: Capabilities::own_storage(FileUse::Devices),
         trials: &[],
     };
 
