@@ -22,6 +22,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<SpdkBdev>(),
     EngineEntry::of::<iolab_engine_nbd::Nbd>(),
     EngineEntry::of::<iolab_engine_http::Http>(),
+    EngineEntry::of::<iolab_engine_nfs::Nfs>(),
     EngineEntry::of::<iolab_engine_rbd::Rbd>(),
     EngineEntry::of::<iolab_engine_iscsi::Iscsi>(),
     EngineEntry::of::<iolab_engine_sg::Sg>(),
