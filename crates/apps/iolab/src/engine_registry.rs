@@ -24,6 +24,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<SpdkBdev>(),
     EngineEntry::slow_queue::<iolab_engine_nbd::Nbd>(),
     EngineEntry::slow_calls::<iolab_engine_http::Http>(),
+    EngineEntry::slow_queue::<iolab_engine_nfs::Nfs>(),
     EngineEntry::slow_queue::<iolab_engine_rbd::Rbd>(),
     EngineEntry::slow_queue::<iolab_engine_iscsi::Iscsi>(),
     EngineEntry::slow_queue::<iolab_engine_sg::Sg>(),

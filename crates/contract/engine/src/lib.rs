@@ -10,7 +10,9 @@ mod description;
 pub mod file_calls;
 mod finished;
 mod lane;
+pub mod mailbox;
 mod op;
+pub mod waiting;
 mod zones;
 
 pub use description::{Capabilities, EngineDescription, EngineProbe, FileEffect, FileUse, Need, Polling};

@@ -6,10 +6,10 @@ use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
 
 use iolab_clock::Clock;
+use iolab_engine::waiting::{Sleeper, poll_for, reap_rest, wanted};
 use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait};
 use iolab_options::Settings;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::flights::{Flight, Flights, task_ended};
 use crate::library::{ScsiPiece, UnmapRange, error_text};
@@ -180,18 +180,10 @@ impl IscsiLane {
         }
         // SAFETY: the library keeps the descriptor open during this call.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-        let timeout = Timespec {
-            tv_sec: i64::try_from(timeout_ns / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: (timeout_ns % 1_000_000_000) as _,
-        };
         let mut list = [PollFd::from_borrowed_fd(fd, PollFlags::from_bits_truncate(events as u16))];
-        match poll(&mut list, Some(&timeout)) {
-            Ok(0) | Err(Errno::INTR) => {}
-            Ok(_) => {
-                let ready = list[0].revents();
-                self.serve(ready);
-            }
-            Err(errno) => return Err(LaneError { call: "poll", errno: errno.raw_os_error() }),
+        if poll_for(&mut list, timeout_ns)? {
+            let ready = list[0].revents();
+            self.serve(ready);
         }
         Ok(())
     }
@@ -207,11 +199,29 @@ impl IscsiLane {
         }
         end_ns
     }
+}
 
-    fn collect(&mut self, out: &mut Completions) -> usize {
+impl Sleeper for IscsiLane {
+    fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
         let found = self.flights.ended().done.drain_into(out);
         self.in_flight -= found;
-        found
+        Ok(found)
+    }
+
+    fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
+        let end_ns = end_ns.min(self.look_at_clock(now_ns));
+        if self.flights.ended().done.is_empty() {
+            self.turn(end_ns.saturating_sub(now_ns))?;
+        }
+        Ok(())
     }
 }
 
@@ -237,27 +247,13 @@ impl Lane for IscsiLane {
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let mut found = self.collect(out);
-        let wanted = wait.at_least.min(found + self.in_flight).min(found + out.room_left());
-        if found >= wanted && self.flights.ended().with_library > 0 && found == 0 {
+        let mut found = self.collect(out)?;
+        if found == 0 && wanted(wait, 0, self.in_flight, out) == 0 && self.flights.ended().with_library > 0 {
             self.turn(0)?;
             self.look_at_clock(self.clock.now_ns());
-            found += self.collect(out);
+            found += self.collect(out)?;
         }
-        let mut end_ns = None;
-        while found < wanted {
-            let now_ns = self.clock.now_ns();
-            let end_ns = *end_ns.get_or_insert(now_ns.saturating_add(wait.timeout_ns));
-            if now_ns >= end_ns {
-                break;
-            }
-            let until_ns = end_ns.min(self.look_at_clock(now_ns));
-            if self.flights.ended().done.is_empty() {
-                self.turn(until_ns.saturating_sub(now_ns))?;
-            }
-            found += self.collect(out);
-        }
-        Ok(found)
+        reap_rest(self, wait, found, out)
     }
 
     fn notes(&self) -> &[String] {

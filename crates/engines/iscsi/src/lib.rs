@@ -16,6 +16,8 @@ mod library;
 mod options;
 mod safety;
 mod session;
+#[cfg(test)]
+mod tests;
 mod url;
 
 use std::path::{Path, PathBuf};

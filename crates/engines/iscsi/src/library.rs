@@ -2,10 +2,9 @@
 //!
 //! Unsafe code: the library's text of an error is read through its pointer.
 
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
-use std::sync::OnceLock;
+use std::ffi::{c_char, c_int, c_uchar, c_void};
 
-use iolab_c_library::{CLibraryError, c_functions, file_of};
+use iolab_c_library::{c_functions, copied_text, origin_of};
 use iolab_engine::EngineLibrary;
 
 /// What installs it.
@@ -72,28 +71,16 @@ c_functions! {
     scsi_free_scsi_task: fn(*mut c_void);
 }
 
-/// The library, loaded on first use.
-pub(crate) fn functions() -> Result<&'static Functions, CLibraryError> {
-    static FUNCTIONS: OnceLock<Result<Functions, CLibraryError>> = OnceLock::new();
-    FUNCTIONS.get_or_init(Functions::load).as_ref().map_err(CLibraryError::clone)
-}
-
 /// What `iolab doctor` says of it.
 pub(crate) fn described() -> EngineLibrary {
-    let found = functions().map_err(|error| error.to_string()).map(|functions| {
-        let file = file_of(functions.iscsi_create_context as usize);
-        file.map_or_else(|| "an unknown file".to_owned(), |file| file.display().to_string())
-    });
+    let found = Functions::get().map_err(|error| error.to_string());
+    let found = found.map(|functions| origin_of(functions.iscsi_create_context as usize));
     EngineLibrary { file: "libiscsi.so.7", found, install: INSTALL }
 }
 
 /// The library's text about the last error of a context.
 pub(crate) fn error_text(functions: &Functions, context: *mut c_void) -> String {
-    // SAFETY: an open context; the text belongs to it and stays until its next call.
-    let text = unsafe { (functions.iscsi_get_error)(context) };
-    if text.is_null() {
-        return "no reason given".to_owned();
-    }
-    // SAFETY: a C string of the library.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned()
+    // SAFETY: an open context; its text is a C string, which stays until its next call.
+    let text = unsafe { copied_text((functions.iscsi_get_error)(context)) };
+    text.map_or_else(|| "no reason given".to_owned(), |text| text.trim().to_owned())
 }

@@ -7,7 +7,7 @@ use std::ffi::{CString, c_int, c_void};
 use iolab_engine::OpenError;
 use iolab_options::Settings;
 
-use crate::library::{Capacity, Functions, INSTALL, error_text, functions};
+use crate::library::{Capacity, Functions, INSTALL, error_text};
 use crate::options::Asked;
 use crate::url::UnitUrl;
 
@@ -36,7 +36,7 @@ impl Session {
     pub(crate) fn open(name: &str, options: &Settings) -> Result<Session, OpenError> {
         let asked = Asked::of(options);
         let url: UnitUrl = name.parse().map_err(|what| OpenError { message: what, errno: Some(libc::EINVAL) })?;
-        let functions = functions().map_err(|error| OpenError {
+        let functions = Functions::get().map_err(|error| OpenError {
             message: format!("libiscsi: {error}; install it with: {INSTALL}"),
             errno: Some(libc::ENOENT),
         })?;
@@ -151,9 +151,6 @@ pub(crate) fn free(functions: &Functions, task: *mut c_void) {
 }
 
 fn c_text(text: &str) -> Result<CString, OpenError> {
-    let wrong = |_| OpenError {
-        message: format!("libiscsi: `{}` has a zero byte", text.escape_default()),
-        errno: Some(libc::EINVAL),
-    };
-    CString::new(text).map_err(wrong)
+    let wrong = |what| OpenError { message: format!("libiscsi: {what}"), errno: Some(libc::EINVAL) };
+    iolab_c_library::c_text(text).map_err(wrong)
 }

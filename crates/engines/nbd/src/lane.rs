@@ -1,10 +1,10 @@
 //! The lane: operations to connections, completions back, and the wait for both.
 
 use iolab_clock::Clock;
+use iolab_engine::waiting::{Sleeper, poll_for, reap_rest, wanted};
 use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait};
 use iolab_nbd::{NbdFlags, NbdUri};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::Connection;
 use crate::flights::Flights;
@@ -89,7 +89,7 @@ impl NbdLane {
 
     /// Sends and receives once on each connection, and hands over what has ended.
     #[inline]
-    fn collect(&mut self, out: &mut Completions) -> usize {
+    fn gather(&mut self, out: &mut Completions) -> usize {
         let mut came = false;
         for connection in &mut self.connections {
             connection.send(&mut self.flights);
@@ -139,8 +139,22 @@ impl NbdLane {
         self.note_broken();
         next_ns
     }
+}
 
-    /// Sleeps until a socket may have something, at most until `end_ns`.
+impl Sleeper for NbdLane {
+    fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    #[inline]
+    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
+        Ok(self.gather(out))
+    }
+
     fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
         let end_ns = end_ns.min(self.give_up_silent(now_ns));
         if self.flights.done.is_empty() {
@@ -181,14 +195,8 @@ fn wait_for(connections: &[Connection], timeout_ns: u64) -> Result<(), LaneError
         let connection = if number == 0 { first } else { waiting.next().unwrap_or(first) };
         PollFd::new(connection, interest(connection))
     });
-    let timeout = Timespec {
-        tv_sec: i64::try_from(timeout_ns / 1_000_000_000).unwrap_or(i64::MAX),
-        tv_nsec: (timeout_ns % 1_000_000_000) as _,
-    };
-    match poll(&mut list[..count], Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(errno) => Err(LaneError { call: "poll", errno: errno.raw_os_error() }),
-    }
+    poll_for(&mut list[..count], timeout_ns)?;
+    Ok(())
 }
 
 impl Lane for NbdLane {
@@ -215,25 +223,14 @@ impl Lane for NbdLane {
 
     #[inline]
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let mut found = self.collect(out);
-        let wanted = wait.at_least.min(found + self.in_flight).min(found + out.room_left());
-        if found == 0 && wanted == 0 && self.in_flight > 0 {
+        let found = self.gather(out);
+        if found == 0 && self.in_flight > 0 && wanted(wait, 0, self.in_flight, out) == 0 {
             self.fruitless += 1;
             if self.fruitless.is_multiple_of(LOOKS_BEFORE_CLOCK) {
                 self.give_up_silent(self.clock.now_ns());
             }
         }
-        let mut end_ns = None;
-        while found < wanted {
-            let now_ns = self.clock.now_ns();
-            let end_ns = *end_ns.get_or_insert(now_ns.saturating_add(wait.timeout_ns));
-            if now_ns >= end_ns {
-                break;
-            }
-            self.sleep(now_ns, end_ns)?;
-            found += self.collect(out);
-        }
-        Ok(found)
+        reap_rest(self, wait, found, out)
     }
 
     fn notes(&self) -> &[String] {

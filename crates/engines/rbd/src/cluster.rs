@@ -75,7 +75,7 @@ impl Image {
             message: format!("rbd: {error}; install it with: {INSTALL}"),
             errno: Some(libc::ENOENT),
         })?;
-        let Libraries { rados, images } = *libraries;
+        let Libraries { rados, images } = libraries;
         let client = Client::connect(rados, &asked)?;
         let is_cached = client.setting("rbd_cache").is_none_or(|text| text != "false" && text != "0");
         let pool = c_text(&asked.pool)?;
@@ -167,11 +167,8 @@ impl Client {
 }
 
 fn c_text(text: &str) -> Result<CString, OpenError> {
-    let wrong = |_| OpenError {
-        message: format!("rbd: `{}` has a zero byte", text.escape_default()),
-        errno: Some(libc::EINVAL),
-    };
-    CString::new(text).map_err(wrong)
+    let wrong = |what| OpenError { message: format!("rbd: {what}"), errno: Some(libc::EINVAL) };
+    iolab_c_library::c_text(text).map_err(wrong)
 }
 
 /// Turns a negative errno into an error.

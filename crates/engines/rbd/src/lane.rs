@@ -8,11 +8,12 @@ use std::ffi::c_void;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use iolab_clock::Clock;
+use iolab_engine::waiting::{Sleeper, poll_for, reap_rest};
 use iolab_engine::{
     Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission,
     Wait,
 };
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::io::{Errno, read};
 
 use crate::cluster::{Image, ImageAccess, check};
@@ -28,8 +29,8 @@ const BATCH: usize = 64;
 pub struct RbdLane {
     image: Image,
     view: PoolView,
-    /// Bytes that the operation of each slot moves if it succeeds.
-    moves: Box<[u32]>,
+    /// The operation of each slot that the library has.
+    flights: Box<[Option<Flight>]>,
     done: CompletionRow,
     /// Accepted and not reaped.
     in_flight: usize,
@@ -39,6 +40,15 @@ pub struct RbdLane {
     busy_poll: bool,
     notes: Vec<String>,
     clock: Clock,
+}
+
+/// An operation that the library has.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    /// Bytes that it moves if it succeeds.
+    moves: u32,
+    /// Whether the library says how many it has moved.
+    is_read: bool,
 }
 
 impl RbdLane {
@@ -66,7 +76,7 @@ impl RbdLane {
         };
         Ok(RbdLane {
             view: request.buffers,
-            moves: vec![0; request.depth].into(),
+            flights: vec![None; request.depth].into(),
             done: CompletionRow::with_depth(request.depth),
             in_flight: 0,
             with_library: 0,
@@ -86,6 +96,9 @@ impl RbdLane {
         let length = if moves { op.length as usize } else { 0 };
         let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).ok_or(libc::EFAULT)?;
         let (images, image) = (&self.image.images, self.image.handle);
+        if self.flights.get(usize::from(op.slot)).is_none_or(Option::is_some) {
+            return Err(libc::EBUSY);
+        }
         let mut completion = std::ptr::null_mut();
         let argument = usize::from(op.slot) as *mut c_void;
         // SAFETY: the argument is a number that only this lane reads; no callback; the answer goes
@@ -109,7 +122,7 @@ impl RbdLane {
             unsafe { (images.rbd_aio_release)(completion) };
             return Err(-status);
         }
-        self.moves[usize::from(op.slot)] = length as u32;
+        self.flights[usize::from(op.slot)] = Some(Flight { moves: length as u32, is_read: op.kind == OpKind::Read });
         Ok(())
     }
 
@@ -126,23 +139,47 @@ impl RbdLane {
             if count < 0 {
                 return Err(LaneError { call: "rbd_poll_io_events", errno: -count });
             }
-            for completion in &list[..count as usize] {
+            for completion in &list[..(count as usize).min(BATCH)] {
+                // SAFETY: a completion that the library hands out; its argument is a number.
+                let slot = unsafe { (images.rbd_aio_get_arg)(*completion) } as usize;
+                // One that is nobody's, or comes twice, is passed over.
+                let Some(flight) = self.flights.get_mut(slot).and_then(Option::take) else { continue };
                 // SAFETY: a completion of this lane that has completed, used for the last time.
-                let (value, slot) = unsafe {
+                let value = unsafe {
                     let value = (images.rbd_aio_get_return_value)(*completion);
-                    let slot = (images.rbd_aio_get_arg)(*completion) as usize;
                     (images.rbd_aio_release)(*completion);
-                    (value, slot)
+                    value
                 };
-                let result = if value < 0 { value as i32 } else { self.moves[slot] as i32 };
+                let moves = flight.moves as i32;
+                let result = match value {
+                    ..0 => value.max(-4095) as i32,
+                    _ if flight.is_read => value.min(moves as isize) as i32,
+                    _ => moves,
+                };
                 self.done.push(Completion { slot: slot as u32, result });
+                self.with_library -= 1;
+                all += 1;
             }
-            self.with_library -= count as usize;
-            all += count as usize;
             if (count as usize) < BATCH {
                 return Ok(all);
             }
         }
+    }
+
+    /// Sleeps until the library has completed something, at most for so long.
+    fn await_event(&self, timeout_ns: u64) -> Result<(), LaneError> {
+        poll_for(&mut [PollFd::from_borrowed_fd(self.event.as_fd(), PollFlags::IN)], timeout_ns)?;
+        Ok(())
+    }
+}
+
+impl Sleeper for RbdLane {
+    fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
     }
 
     fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
@@ -154,16 +191,8 @@ impl RbdLane {
         Ok(found)
     }
 
-    /// Sleeps until the library has completed something, at most for so long.
-    fn sleep(&self, timeout_ns: u64) -> Result<(), LaneError> {
-        let timeout = Timespec {
-            tv_sec: i64::try_from(timeout_ns / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: (timeout_ns % 1_000_000_000) as _,
-        };
-        match poll(&mut [PollFd::from_borrowed_fd(self.event.as_fd(), PollFlags::IN)], Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(errno) => Err(LaneError { call: "poll", errno: errno.raw_os_error() }),
-        }
+    fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
+        if self.busy_poll { Ok(()) } else { self.await_event(end_ns - now_ns) }
     }
 }
 
@@ -187,21 +216,8 @@ impl Lane for RbdLane {
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let mut found = self.collect(out)?;
-        let wanted = wait.at_least.min(found + self.in_flight).min(found + out.room_left());
-        let mut end_ns = None;
-        while found < wanted {
-            let now_ns = self.clock.now_ns();
-            let end_ns = *end_ns.get_or_insert(now_ns.saturating_add(wait.timeout_ns));
-            if now_ns >= end_ns {
-                break;
-            }
-            if !self.busy_poll {
-                self.sleep(end_ns - now_ns)?;
-            }
-            found += self.collect(out)?;
-        }
-        Ok(found)
+        let found = self.collect(out)?;
+        reap_rest(self, wait, found, out)
     }
 
     fn notes(&self) -> &[String] {
@@ -214,7 +230,7 @@ impl Drop for RbdLane {
         // The library's threads use slots until the last completion, which the time-outs of the
         // client bound.
         while self.with_library > 0 {
-            if self.take().is_err() || self.sleep(1_000_000_000).is_err() {
+            if self.take().is_err() || self.await_event(1_000_000_000).is_err() {
                 break;
             }
         }

@@ -15,6 +15,8 @@ mod lane;
 mod libraries;
 mod options;
 mod safety;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 

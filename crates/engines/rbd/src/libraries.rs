@@ -3,9 +3,8 @@
 //! Unsafe code: the version is asked for by a call with pointers to locals.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::OnceLock;
 
-use iolab_c_library::{CLibraryError, c_functions, file_of};
+use iolab_c_library::{CLibraryError, c_functions, origin_of};
 use iolab_engine::EngineLibrary;
 
 /// What installs both.
@@ -52,10 +51,8 @@ pub(crate) struct Libraries {
 
 impl Libraries {
     /// The libraries, loaded on first use.
-    pub(crate) fn get() -> Result<&'static Libraries, CLibraryError> {
-        static LIBRARIES: OnceLock<Result<Libraries, CLibraryError>> = OnceLock::new();
-        let load = || Ok(Libraries { rados: Rados::load()?, images: Images::load()? });
-        LIBRARIES.get_or_init(load).as_ref().map_err(CLibraryError::clone)
+    pub(crate) fn get() -> Result<Libraries, CLibraryError> {
+        Ok(Libraries { rados: *Rados::get()?, images: *Images::get()? })
     }
 }
 
@@ -65,9 +62,7 @@ pub(crate) fn described() -> EngineLibrary {
         let (mut major, mut minor, mut extra) = (0, 0, 0);
         // SAFETY: the function fills three numbers of ours.
         unsafe { (libraries.images.rbd_version)(&mut major, &mut minor, &mut extra) };
-        let file = file_of(libraries.images.rbd_open as usize);
-        let file = file.map_or_else(|| "an unknown file".to_owned(), |file| file.display().to_string());
-        format!("librbd {major}.{minor}.{extra} from {file}")
+        format!("librbd {major}.{minor}.{extra} from {}", origin_of(libraries.images.rbd_open as usize))
     });
     EngineLibrary { file: "librbd.so.1", found, install: INSTALL }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! c_functions! { Table, "what it is", "libname.so.1": function: fn(c_int) -> c_int; … }
 //!   ─▶ Table::load() ─▶ Table { function, … }       or CLibraryError: which library, and why
+//!      Table::get(): the same, once for the process
 //! ```
 //!
 //! The types of the functions are those of the library's header: whoever writes a table vouches for
@@ -10,7 +11,7 @@
 //! version (`.so.1`) names an interface that does not change.
 #![allow(unsafe_code, reason = "island: dlopen, dlsym, dladdr, dlerror")]
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::PathBuf;
 use std::ptr::NonNull;
 
@@ -69,6 +70,37 @@ impl CLibrary {
     }
 }
 
+/// The first of these libraries that is there: the same interface under several names.
+///
+/// # Errors
+/// None is; the answer is that of the first.
+pub fn load_any(files: &[&'static str]) -> Result<CLibrary, CLibraryError> {
+    let first = CLibrary::load(files[0]);
+    let others = || files[1..].iter().find_map(|file| CLibrary::load(file).ok());
+    first.or_else(|error| others().ok_or(error))
+}
+
+/// A text for a library.
+///
+/// # Errors
+/// It has a zero byte; a sentence says so.
+pub fn c_text(text: &str) -> Result<CString, String> {
+    CString::new(text).map_err(|_| format!("`{}` has a zero byte", text.escape_default()))
+}
+
+/// A copy of a text of a library; `None` for a null pointer.
+///
+/// # Safety
+/// It is a null pointer, or a C string that stays during this call.
+pub unsafe fn copied_text(text: *const c_char) -> Option<String> {
+    text_of(text)
+}
+
+/// Where a function comes from, for people.
+pub fn origin_of(function: usize) -> String {
+    file_of(function).map_or_else(|| "an unknown file".to_owned(), |file| file.display().to_string())
+}
+
 /// The file that the function at an address comes from, links as they were given to the loader.
 pub fn file_of(function: usize) -> Option<PathBuf> {
     // SAFETY: all zeroes is a valid value of this structure of pointers.
@@ -98,7 +130,7 @@ fn loader_text() -> String {
 /// library's header declares the functions with these types.
 #[macro_export]
 macro_rules! c_functions {
-    ($name:ident, $what:literal, $file:literal: $($function:ident: fn($($argument:ty),* $(,)?) $(-> $result:ty)?;)*) => {
+    ($name:ident, $what:literal, $($file:literal),+: $($function:ident: fn($($argument:ty),* $(,)?) $(-> $result:ty)?;)*) => {
         #[doc = $what]
         #[derive(Debug, Clone, Copy)]
         pub(crate) struct $name {
@@ -108,7 +140,7 @@ macro_rules! c_functions {
         impl $name {
             /// Loads the library and finds all of the functions.
             pub(crate) fn load() -> Result<$name, $crate::CLibraryError> {
-                let library = $crate::CLibrary::load($file)?;
+                let library = $crate::load_any(&[$($file),+])?;
                 Ok($name {
                     $($function: {
                         let address = library.function(stringify!($function))?;
@@ -122,6 +154,13 @@ macro_rules! c_functions {
                         }
                     },)*
                 })
+            }
+
+            /// The functions, loaded on first use.
+            #[allow(dead_code, reason = "some tables are kept elsewhere")]
+            pub(crate) fn get() -> Result<&'static $name, $crate::CLibraryError> {
+                static TABLE: std::sync::OnceLock<Result<$name, $crate::CLibraryError>> = std::sync::OnceLock::new();
+                TABLE.get_or_init($name::load).as_ref().map_err($crate::CLibraryError::clone)
             }
         }
     };
@@ -160,5 +199,15 @@ mod tests {
         let error = CLibrary::load("libiolab-has-none.so.1").unwrap_err();
         assert!(error.library == "libiolab-has-none.so.1" && error.why.contains("No such file"), "{error}");
         assert_eq!(file_of(0), None);
+        assert_eq!(origin_of(0), "an unknown file");
+    }
+
+    #[test]
+    fn the_first_library_that_is_there_is_taken_and_texts_have_no_zero() {
+        assert_eq!(load_any(&["libiolab-has-none.so.1", "libm.so.6"]).unwrap().file, "libm.so.6");
+        let error = load_any(&["libiolab-has-none.so.1", "libiolab-has-none.so.2"]).unwrap_err();
+        assert_eq!(error.library, "libiolab-has-none.so.1");
+        assert_eq!(c_text("a").unwrap().as_bytes(), b"a");
+        assert_eq!(c_text("a\0b").unwrap_err(), "`a\\u{0}b` has a zero byte");
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBu
             check.judge(&target, &PathChange::OVERWRITES, worker);
         }
         check.opened(engine, worker);
-        if opens_devices(can) && destroys(worker, can) {
+        if opens_itself(can) && destroys(worker, can) {
             let names = worker.files.iter().map(|file| &file.path);
             let options = &worker.engine.options;
             let refusals = names.filter_map(|path| (engine.overwrite_refusal)(path, options, &worker.job, allowed));
@@ -126,8 +126,9 @@ impl Check {
 }
 
 /// Whether the engine opens devices that the kernel knows nothing of.
-fn opens_devices(can: &Capabilities) -> bool {
-    can.files.is_devices()
+/// Whether the engine knows where names lead, and nobody else.
+fn opens_itself(can: &Capabilities) -> bool {
+    can.files.is_devices() || can.files == iolab_engine::FileUse::Nothing
 }
 
 fn destroys(worker: &WorkerPlan, can: &Capabilities) -> bool {
