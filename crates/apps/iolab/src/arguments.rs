@@ -177,8 +177,8 @@ pub(crate) enum NvmeAction {
     List,
     /// Show what a controller and its namespaces report about themselves
     Identify {
-        /// PCI address (`0000:06:00.0`), or a device name as in job files (`trtype=VIRT
-        /// traddr=NAME`)
+        /// PCI address (`0000:06:00.0`), name of a served device, address of a target with one
+        /// subsystem (`192.168.1.5:4420`), or a device name as in job files
         device: String,
     },
     /// List the subsystems of a target on the network
@@ -189,14 +189,14 @@ pub(crate) enum NvmeAction {
     },
     /// Show the SMART / health log
     Smart {
-        /// PCI address (`0000:06:00.0`), or a device name as in job files (`trtype=VIRT
-        /// traddr=NAME`)
+        /// PCI address (`0000:06:00.0`), name of a served device, address of a target with one
+        /// subsystem (`192.168.1.5:4420`), or a device name as in job files
         device: String,
     },
     /// Write a test text to the first block, read it back, then restore the old data
     Hello {
-        /// PCI address (`0000:06:00.0`), or a device name as in job files (`trtype=VIRT
-        /// traddr=NAME`)
+        /// PCI address (`0000:06:00.0`), name of a served device, address of a target with one
+        /// subsystem (`192.168.1.5:4420`), or a device name as in job files
         device: String,
         /// Write to a real device; its first block is lost if the machine stops in the middle
         #[arg(long)]
@@ -261,7 +261,8 @@ pub(crate) struct PerfArguments {
     pub(crate) use_every_core: bool,
     /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`,
     /// `trtype:TCP traddr:192.168.1.5 trsvcid:4420`, `trtype:VFIOUSER traddr:/run/fast.sock`,
-    /// `trtype:VIRT traddr:NAME`, `trtype:VIRT model:nand size:8G`; may be given several times
+    /// `trtype:VIRT traddr:NAME` or the NAME alone, `trtype:VIRT model:nand size:8G`; may be given
+    /// several times
     #[arg(short = 'r', long = "transport")]
     pub(crate) transports: Vec<String>,
     /// Queue pairs per namespace and core

@@ -12,6 +12,7 @@ mod admin;
 mod admin_command;
 mod cold;
 mod enable;
+mod event_types;
 mod events;
 mod facts;
 mod shared;
@@ -25,7 +26,7 @@ use iolab_pci_device::{PciDevice, SharedBytes};
 pub(crate) use admin_command::{AdminCommand, Payload};
 pub use cold::ControllerReset;
 pub(crate) use cold::{ATTEMPTS, Cold};
-pub use events::{AsyncEvent, EventDetail};
+pub use event_types::{AsyncEvent, EventDetail};
 pub use facts::ControllerFacts;
 pub(crate) use shared::Shared;
 
@@ -69,12 +70,9 @@ impl<T: Transport> Controller<T> {
         let facts = cold.identify()?;
         cold.prepare(&facts)?;
         let epoch = Arc::clone(&cold.epoch);
-        Ok(Controller { shared: Arc::new(Shared { cold: Mutex::new(cold), epoch, clock, facts, options }) })
-    }
-
-    /// A handle on the controller of a queue pair.
-    pub(crate) fn sharing(shared: &Arc<Shared<T>>) -> Controller<T> {
-        Controller { shared: Arc::clone(shared) }
+        let notice_events = |shared: &Arc<Shared<T>>| Controller { shared: Arc::clone(shared) }.notice_events();
+        let cold = Mutex::new(cold);
+        Ok(Controller { shared: Arc::new(Shared { cold, epoch, clock, facts, options, notice_events }) })
     }
 
     /// The facts that the controller reported when it was identified.

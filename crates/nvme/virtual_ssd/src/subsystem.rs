@@ -132,8 +132,9 @@ impl Subsystem {
         self.notify_others(None, Notice::HealthChanged);
     }
 
-    /// Adds a port, through which hosts reach the namespaces in a state of its own; without a state,
-    /// in that of the configuration. It exists until the last reference to it is dropped.
+    /// Adds a port, through which hosts reach the namespaces in a state of its own; it begins with
+    /// the state for hosts on this machine, if none is given. The port exists until the last
+    /// reference to it is dropped.
     pub fn add_port(&self, name: &str, state: Option<AnaState>) -> Arc<SubsystemPort> {
         let state = state.unwrap_or(self.own_port.state());
         let port = Arc::new(SubsystemPort::new(name, state));

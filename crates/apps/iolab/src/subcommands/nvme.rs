@@ -3,6 +3,7 @@
 mod key;
 
 use std::fmt::Write;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use iolab_clock::Clock;
 use iolab_device_catalogue::Catalogue;
@@ -41,10 +42,15 @@ fn failed(error: impl std::fmt::Display) -> ExitFailure {
     ExitFailure::failed(format!("iolab: {error}"))
 }
 
-/// Parses a device name of job files, a bare PCI address, or the name of a created device.
+/// Parses a device name of job files, a bare PCI address, the address of a target, or the name of a
+/// created device.
 fn named(device: &str) -> Result<DeviceName, ExitFailure> {
     let text = if device.contains('=') {
         device.to_owned()
+    } else if let Ok(address) = device.parse::<Ipv4Addr>() {
+        format!("trtype=TCP traddr={address}")
+    } else if let Ok(at) = device.parse::<SocketAddr>() {
+        format!("trtype=TCP traddr={} trsvcid={}", at.ip(), at.port())
     } else if device.contains([':', '.']) && !device.contains('/') {
         format!("trtype=PCIe traddr={device}")
     } else {

@@ -98,8 +98,13 @@ fn devices(arguments: &PerfArguments) -> Vec<String> {
         Some("rdma") => format!("{name}{secrets}"),
         _ => name.clone(),
     };
-    let transports = arguments.transports.iter().map(with_more);
+    let transports = arguments.transports.iter().map(|name| with_more(&whole(name)));
     transports.chain(arguments.paths.iter().cloned()).map(|name| name.replace(':', "\\:")).collect()
+}
+
+/// A bare word is the name of a created device.
+fn whole(name: &str) -> String {
+    if name.contains([':', '=', ' ']) { name.to_owned() } else { format!("trtype:VIRT traddr:{name}") }
 }
 
 /// The transport of a device, in lower case.
@@ -251,6 +256,8 @@ mod tests {
         ] {
             assert!(words.contains(expected), "{expected} in {words}");
         }
+        let bare = of("perf|-q|1|-o|4k|-w|read|-t|1|-r|fast").unwrap();
+        assert!(bare.contains("--filename=trtype\\:VIRT traddr\\:fast"), "{bare}");
         let kernel = of("perf|-q|1|-o|4k|-w|read|-t|1|-R|/dev/zram0").unwrap();
         assert!(kernel.contains("--ioengine=io_uring") && kernel.contains("--filename=/dev/zram0"), "{kernel}");
     }

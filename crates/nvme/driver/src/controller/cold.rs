@@ -9,7 +9,7 @@ use std::time::Duration;
 use iolab_clock::Clock;
 use iolab_nvme_spec::registers::Capabilities;
 
-use super::AsyncEvent;
+use super::event_types::AsyncEvent;
 use crate::admin_queue::AdminQueue;
 use crate::error::{DriverError, ResetCause};
 use crate::options::ControllerOptions;

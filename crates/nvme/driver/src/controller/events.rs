@@ -5,10 +5,11 @@
 
 use iolab_nvme_spec::event::{AsynchronousEvent, EventType, NoticeEvent};
 use iolab_nvme_spec::log::{
-    AnaHeader, AnaState, ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES,
+    AnaHeader, ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES,
 };
 use iolab_nvme_spec::{ALL_NAMESPACES, FromBytes};
 
+use super::event_types::{AsyncEvent, EventDetail};
 use super::{Controller, access};
 use crate::error::DriverError;
 use crate::transport::Transport;
@@ -21,37 +22,6 @@ const NOTICED_KEPT: usize = 256;
 const EVENTS_PER_LOOK: usize = 16;
 /// Bytes that one command reads.
 const PAGE_BYTES: usize = 4096;
-
-/// An asynchronous event.
-#[derive(Debug, Clone)]
-pub struct AsyncEvent {
-    /// What the device reported.
-    pub reported: AsynchronousEvent,
-    /// The content of its log page.
-    pub detail: EventDetail,
-}
-
-/// The content of the log page of an event.
-#[derive(Debug, Clone)]
-pub enum EventDetail {
-    /// Errors, newest first.
-    Errors(Vec<ErrorLogEntry>),
-    /// Health of the device.
-    Health(Box<HealthLog>),
-    /// Namespaces that have changed; `None` if there are more than fit into the list.
-    Namespaces(Option<Vec<u32>>),
-    /// Start LBAs of zones that have changed; `None` if there are more than fit into the list.
-    Zones(Option<Vec<u64>>),
-    /// How the controller reaches namespaces has changed.
-    Access {
-        /// How often so far: the page's Change Count.
-        changes: u64,
-        /// The state of each namespace that the page lists; empty if the page is inconsistent.
-        states: Vec<(u32, AnaState)>,
-    },
-    /// A page that this driver does not read, or that the device refused.
-    Unread,
-}
 
 impl<T: Transport> Controller<T> {
     /// Returns the next event, if there is one. Polls the admin queue once and does not wait.

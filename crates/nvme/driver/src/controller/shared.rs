@@ -23,6 +23,8 @@ pub(crate) struct Shared<T: Transport> {
     pub(crate) clock: Clock,
     pub(crate) facts: ControllerFacts,
     pub(crate) options: ControllerOptions,
+    /// Looks for events, for queue pairs; returns whether a namespace is now reached otherwise.
+    pub(crate) notice_events: fn(&Arc<Shared<T>>) -> bool,
 }
 
 impl<T: Transport> Shared<T> {

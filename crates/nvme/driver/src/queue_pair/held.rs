@@ -10,7 +10,6 @@ use iolab_nvme_spec::Status;
 
 use super::slot::Slot;
 use super::{ColdQueue, QueuePair};
-use crate::controller::Controller;
 use crate::transport::Transport;
 
 /// Pause between two attempts, ns.
@@ -56,7 +55,7 @@ impl<T: Transport> QueuePair<T> {
     /// Looks for asynchronous events. When the paths have changed, the commands that wait for them
     /// are due.
     pub(super) fn watch_events(&mut self) {
-        if Controller::sharing(&self.shared).notice_events() {
+        if (self.shared.notice_events)(&self.shared) {
             let waiting = self.cold.held.iter_mut().filter(|held| held.due_ns != u64::MAX);
             waiting.for_each(|held| held.due_ns = 0);
         }
