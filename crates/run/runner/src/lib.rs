@@ -39,6 +39,7 @@ mod stream;
 mod supervise;
 mod task;
 mod telling;
+mod told;
 mod trouble;
 mod verification;
 mod watch;
