@@ -125,7 +125,8 @@ def told(text):
         kind, words = parts.groups()
         operation = re.match(r"(fill|prep|queue|complete): io_u \S+: (off=\S+,len=\S+,ddir=\d)", words)
         if kind == "io" and operation:
-            yield " ".join(operation.groups())
+            # A flush has no place; fio says that of the operation before it.
+            yield re.sub(r"off=\S+,(len=0x0,ddir=[345])", r"\1", " ".join(operation.groups()))
         elif (kind, words[:8]) == ("random", "off rand") or (kind, words[:14]) == ("parse", "handle_option="):
             yield words if kind == "parse" else "off rand"
 
