@@ -1,6 +1,6 @@
 //! A request as a node of bsg takes it (`/dev/bsg/0:0:0:0`): version 4 of the interface
-//! (`struct sg_io_v4` of linux/bsg.h). The request names memory by address; `request.rs` gives it to
-//! the kernel.
+//! (`struct sg_io_v4` of linux/bsg.h). The request names memory by address; `request.rs` gives it
+//! to the kernel.
 
 /// `struct sg_io_v4`.
 #[derive(Debug, Clone, Copy, Default)]
