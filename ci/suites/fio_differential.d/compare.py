@@ -88,7 +88,7 @@ def combinations():
         "--debug=random --rw=randwrite", "--debug=random --rw=randread --norandommap", "--debug=parse --rw=randwrite --iodepth=2",
         "--debug=unknown --rw=write", "--debug=unknown,io --rw=write", "--debug=time,mem --rw=write",
     ]:
-        yield from add("--bs=4k", size, *more.split())
+        yield from add(*more.split(), "--bs=4k", size)
     # What no program can do.
     for wrong in [
         "--rw=sideways", "--bs=0", "--ioengine=nosuch", "--size=abc", "--iodepth=x", "--nosuchoption=1", "--verify=md4",
@@ -118,6 +118,7 @@ def paths_of(value, prefix=""):
 
 def told(text):
     """What --debug tells: of operations all but the slot and the file, of random offsets how many, of options all."""
+    parsed = []
     for line in text.splitlines():
         parts = re.match(r"(io|random|parse)\s+\d+\s+(.*)", line)
         if not parts:
@@ -125,9 +126,15 @@ def told(text):
         kind, words = parts.groups()
         operation = re.match(r"(fill|prep|queue|complete): io_u \S+: (off=\S+,len=\S+,ddir=\d)", words)
         if kind == "io" and operation:
-            yield " ".join(operation.groups())
-        elif (kind, words[:8]) == ("random", "off rand") or (kind, words[:14]) == ("parse", "handle_option="):
-            yield words if kind == "parse" else "off rand"
+            # A flush has no place; fio says that of the operation before it.
+            yield re.sub(r"off=\S+,(len=0x0,ddir=[345])", r"\1", " ".join(operation.groups()))
+        elif (kind, words[:8]) == ("random", "off rand"):
+            yield "off rand"
+        elif kind == "parse" and words.startswith("handle_option=") and words not in parsed:
+            # What fio has not yet printed when it forks, both processes print.
+            parsed.append(words)
+    # fio tells only of what follows --debug on the command line.
+    yield from (words for words in parsed if not words.startswith("handle_option=name,"))
 
 
 def run(program, options):

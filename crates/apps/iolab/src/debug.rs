@@ -22,30 +22,8 @@ use crate::exit::ExitFailure;
 use crate::output;
 
 /// The words of fio, whether or not there is something to tell of them here.
-const WORDS: [&str; 22] = [
-    "process",
-    "file",
-    "io",
-    "mem",
-    "blktrace",
-    "verify",
-    "random",
-    "parse",
-    "diskutil",
-    "job",
-    "mutex",
-    "profile",
-    "time",
-    "net",
-    "rate",
-    "compress",
-    "steadystate",
-    "helperthread",
-    "zbd",
-    "dataplacement",
-    "sprandom",
-    "all",
-];
+const WORDS: &str = "process,file,io,mem,blktrace,verify,random,parse,diskutil,job,mutex,profile,time,net,rate,compress,\
+    steadystate,helperthread,zbd,dataplacement,sprandom,all";
 
 /// What `--debug` asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,23 +40,28 @@ pub(crate) struct Debug {
 pub(crate) fn announce(values: &[String], mode: Mode) -> Result<bool, ExitFailure> {
     for value in values {
         if value == "?" || value == "help" {
-            output::print(&format!("fio: dumping debug options:{}\n", WORDS.join(",")))?;
+            output::print(&format!("fio: dumping debug options:{}\n", WORDS))?;
             return Ok(true);
         }
         for word in value.split(',') {
             if let Some(number) = job_number(word) {
                 output::print(&format!("fio: set debug jobno {number}\n"))?;
-            } else if WORDS.contains(&word) {
+            } else if known(word).is_some() {
                 output::print(&format!("fio: set debug option {word}\n"))?;
             } else if mode == Mode::Fio {
                 eprintln!("fio: debug mask {word} not found");
             } else {
-                let known = WORDS.join(", ");
+                let known = WORDS.replace(',', ", ");
                 return Err(ExitFailure::mistake(format!("iolab: --debug={word}: there is no such word: {known}")));
             }
         }
     }
     Ok(false)
+}
+
+/// The word of this name.
+fn known(word: &str) -> Option<&'static str> {
+    WORDS.split(',').find(|known| *known == word)
 }
 
 /// The worker of `job:N`, counted from 1.
@@ -90,10 +73,7 @@ impl Debug {
     /// What the values of `--debug` ask for; what is unknown is left out.
     pub(crate) fn of(values: &[String]) -> Debug {
         let words = || values.iter().flat_map(|value| value.split(','));
-        Debug {
-            words: words().filter_map(|word| WORDS.into_iter().find(|known| *known == word)).collect(),
-            only: words().filter_map(job_number).next_back(),
-        }
+        Debug { words: words().filter_map(known).collect(), only: words().filter_map(job_number).next_back() }
     }
 
     fn has(&self, word: &str) -> bool {

@@ -4,7 +4,7 @@
 //!  --profile=tiobench --size=64 --threads=4   ─▶   --size=64m --numjobs=4 … --name=seqwrite … --name=randread …
 //! ```
 //!
-//! A profile has options of its own, which stand for options of its jobs. fio accepts them, too, but
+//! A profile has options of its own, which stand for those of its jobs. fio accepts them, too, but
 //! runs the jobs with their defaults.
 
 use std::collections::BTreeMap;
@@ -54,20 +54,15 @@ pub(crate) fn expand(words: &[String], memory_mib: impl FnOnce() -> u64) -> Resu
     let (loops, threads) = (number("numruns")?.unwrap_or(1), number("threads")?.unwrap_or(1));
     let folder = value("dir").filter(|folder| !folder.is_empty()).unwrap_or("./");
     let common = [
-        "--buffered=0".to_owned(),
         format!("--size={size_bytes}"),
         format!("--bs={block}"),
         format!("--loops={loops}"),
         format!("--directory={folder}"),
         format!("--numjobs={threads}"),
-        "--runtime=600".to_owned(),
-        "--group_reporting".to_owned(),
-        "--thread".to_owned(),
-        "--overwrite=1".to_owned(),
-        "--filename=.fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4".to_owned(),
-        "--ioengine=sync".to_owned(),
     ];
     let jobs = [
+        "--buffered=0 --runtime=600 --group_reporting --thread --overwrite=1",
+        "--filename=.fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4",
         "--name=seqwrite --rw=write --end_fsync=1",
         "--name=randwrite --stonewall --rw=randwrite --end_fsync=1",
         "--name=seqread --stonewall --rw=read",

@@ -1,11 +1,6 @@
 //! A request as a node of bsg takes it (`/dev/bsg/0:0:0:0`): version 4 of the interface
-//! (`struct sg_io_v4` of linux/bsg.h).
-//!
-//! Unsafe code: the request names memory by address; the kernel uses it until the call returns.
-
-use std::os::fd::RawFd;
-
-use crate::request::{SG_IO, last_errno};
+//! (`struct sg_io_v4` of linux/bsg.h). The request names memory by address; `request.rs` gives it
+//! to the kernel.
 
 /// `struct sg_io_v4`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,19 +62,6 @@ impl BsgHeader {
             timeout_ms,
             ..BsgHeader::default()
         }
-    }
-
-    /// Does it and waits.
-    ///
-    /// # Safety
-    /// All that the request names is valid, and used by nobody else.
-    ///
-    /// # Errors
-    /// The errno of a request that the kernel did not take.
-    pub(crate) unsafe fn perform(&mut self, fd: RawFd) -> Result<(), i32> {
-        // SAFETY: the caller's promise; the kernel reads and writes one header.
-        let answer = unsafe { libc::ioctl(fd, SG_IO as _, &raw mut *self) };
-        if answer < 0 { Err(last_errno()) } else { Ok(()) }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::bsg::BsgHeader;
 use crate::command::{Command, sense_text};
 
 /// `SG_IO` of scsi/sg.h.
-pub(crate) const SG_IO: libc::c_ulong = 0x2285;
+const SG_IO: libc::c_ulong = 0x2285;
 /// `SG_INFO_CHECK`: something is not as it should be.
 const INFO_CHECK: u32 = 1;
 /// How long the kernel waits for a device, ms.
@@ -132,8 +132,12 @@ impl SgHeader {
         let command = (self.command as u64, u32::from(self.command_bytes));
         let sense = (self.sense as u64, u32::from(self.sense_room));
         let mut request = BsgHeader::new(command, sense, out, into, self.timeout_ms);
-        // SAFETY: the caller's promise; the request names the same memory.
-        unsafe { request.perform(fd) }?;
+        // SAFETY: the caller's promise; the request names the same memory, and the kernel reads and
+        // writes one header.
+        let answer = unsafe { libc::ioctl(fd, SG_IO as _, &raw mut request) };
+        if answer < 0 {
+            return Err(last_errno());
+        }
         self.status = request.device_status as u8;
         self.host_status = request.transport_status as u16;
         self.driver_status = request.driver_status as u16;

@@ -126,8 +126,8 @@ impl Pipeline<'_> {
         self.resolve_here(request, &here, jobs).map(Some)
     }
 
-    /// Only merges the traces that the jobs ask to be merged (`merge_blktrace_file`). Returns how many
-    /// files were written.
+    /// Only merges the traces that the jobs ask to be merged (`merge_blktrace_file`). Returns how
+    /// many files were written.
     ///
     /// # Errors
     /// What is wrong with the jobs or the traces, as a report.

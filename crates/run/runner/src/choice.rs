@@ -61,7 +61,7 @@ pub(crate) trait Chosen {
         self.go(recorder, pacer)
     }
 
-    /// As [`Chosen::go`], for jobs that note or tell their operations: also one loop for all of them.
+    /// As [`Chosen::go`], for jobs that note or tell their operations: one loop for all of them.
     fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Self::Answer, Fatal>
     where
         Self: Sized,
@@ -100,7 +100,7 @@ pub(crate) fn choose<C: Chosen>(
     }
     let serialized = plan.queue.serialize_overlap && depth > 1;
     let follows = plan.pacing.follow.is_some() || plan.pacing.flow.is_some() || plan.pacing.latency_target.is_some();
-    let notes = task.spools.operations.is_some() || Teller::of_operations(task).is_some();
+    let notes = task.spools.operations.is_some() || Teller::of_operations(task.plan, task.telling).is_some();
     if serialized
         || follows
         || notes
@@ -114,10 +114,9 @@ pub(crate) fn choose<C: Chosen>(
         if serialized || follows || notes {
             let followed = task.others.and_then(|all| Followed::of(all.control, all.workers, plan.number as usize));
             let flow = task.others.and_then(|all| Flow::of(all.control, all.workers, plan.number as usize));
-            let target = plan
-                .pacing
-                .latency_target
-                .map(|target| LatencyTarget::new(target, depth).telling(Teller::of(task, &[ToldKind::Rate])));
+            let target = plan.pacing.latency_target.map(|target| {
+                LatencyTarget::new(target, depth).telling(Teller::of(task.plan, task.telling, &[ToldKind::Rate]))
+            });
             let pacer = Serialized::new(pacer, serialized.then_some(depth), followed).held_back(flow, target);
             if notes { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
         } else if paced {

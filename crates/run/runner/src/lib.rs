@@ -40,6 +40,7 @@ mod stream;
 mod supervise;
 mod task;
 mod telling;
+mod told;
 mod trouble;
 mod verification;
 mod watch;

@@ -28,7 +28,8 @@ use crate::pacing::{Paced, Pacer};
 use crate::passes::{Ended, Reopen, all_passes, pauses_between_passes};
 use crate::steady::Steady;
 use crate::task::Task;
-use crate::telling::{Teller, Told, ToldKind};
+use crate::telling::{Teller, ToldKind};
+use crate::told::Told;
 use crate::trouble::Fatal;
 use crate::verification::read_back;
 use crate::verification::verifier::{Verifier, Verifies};
@@ -221,7 +222,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
 
     fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Stop, Fatal> {
         let notes = self.stage.notes_of_operations.take().map(|notes| notes.count_from(self.origin_ns));
-        if let Some(teller) = Teller::of_operations(self.task) {
+        if let Some(teller) = Teller::of_operations(self.task.plan, self.task.telling) {
             return self.measure(recorder, pacer, Told { inner: notes, teller }, |_, _, ended, _| Ok(ended));
         }
         let Some(notes) = notes else { return self.go(recorder, pacer) };
@@ -232,7 +233,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
         let (plan, clock) = (self.task.plan, self.task.clock);
         let (Some(verify), Some(share)) = (&plan.verify, self.task.verify) else { return self.go(recorder, pacer) };
         let verifier = Verifier::new(plan, verify, share, clock)?;
-        let teller = Teller::of_operations(self.task);
+        let teller = Teller::of_operations(self.task.plan, self.task.telling);
         let Some(zones) = &plan.workload.zones else {
             return match teller {
                 None => self.verify(recorder, pacer, verifier),
@@ -247,7 +248,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
     fn go_locking(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
         let plan = self.task.plan;
         let Some(locks) = self.task.locks else { return self.go(recorder, pacer) };
-        untold(Teller::of_operations(self.task), "locked files");
+        untold(Teller::of_operations(self.task.plan, self.task.telling), "locked files");
         let locking = Locking::new(locks.clone(), plan.layout.lock, plan.queue.depth as usize);
         self.measure(recorder, pacer, locking, |_, _, ended, _| Ok(ended))
     }
@@ -255,7 +256,7 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
     fn go_zoned(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Stop, Fatal> {
         let plan = self.task.plan;
         let Some(zones) = &plan.workload.zones else { return self.go(recorder, pacer) };
-        untold(Teller::of_operations(self.task), "zones");
+        untold(Teller::of_operations(self.task.plan, self.task.telling), "zones");
         let placing = Placing::new(Unchecked, plan, zones, self.task.zones, &self.stage.files.targets);
         self.measure(recorder, pacer, placing, |_, _, ended, _| Ok(ended))
     }
@@ -333,7 +334,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         let mut watch = Watch::new(task.worker_control, plan, begun_ns);
         watch.deliver_to(task.mailbox, plan.number, recording.started_ns);
         if let Some(peers) = &task.peers {
-            watch.judge(Steady::new(peers).telling(Teller::of(task, &[ToldKind::SteadyState])));
+            watch.judge(Steady::new(peers).telling(Teller::of(task.plan, task.telling, &[ToldKind::SteadyState])));
         }
         if pauses_between_passes::<C>(plan) {
             watch.pause_between_passes();

@@ -9,7 +9,7 @@ fn told(lines: &str, kind: &str) -> Vec<String> {
     let of_kind = |line: &str| {
         let (word, rest) = line.split_once(' ')?;
         let (id, text) = rest.trim_start().split_once(' ')?;
-        (word == kind && id.parse::<u32>().is_ok()).then(|| text.to_owned())
+        (word == kind && id.parse::<u32>().is_ok()).then(|| text.trim_start().to_owned())
     };
     lines.lines().filter_map(of_kind).collect()
 }
