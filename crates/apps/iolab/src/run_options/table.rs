@@ -228,15 +228,10 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     valued("daemonize", "FILE", "Serve in the background, and write the process ID to a file", word!(daemonize))
         .letter('D')
         .not_in_study(SERVERS),
-    valued(
-        "client",
-        "HOST",
-        "Run the job files that follow on this server, or on each server of a list",
-        |mut run, text| {
-            add(&mut run.clients, text)?;
-            Ok(run)
-        },
-    )
+    valued("client", "HOST", "Run the job files that follow on this server, or on a list of them", |mut run, text| {
+        add(&mut run.clients, text)?;
+        Ok(run)
+    })
     .letter('C')
     .not_in_study(SERVERS),
     valued("remote-config", "FILE", "Job file on the server, for the preceding --client", |mut run, text| {
