@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! c_functions! { Table, "what it is", "libname.so.1": function: fn(c_int) -> c_int; … }
-//!   ─▶ Table::load() ─▶ Table { function, … }       or CLibraryError: which library, and why
-//!      Table::get(): the same, once for the process
+//!   ─▶ Table::get() ─▶ &Table { function, … }       or CLibraryError: which library, and why
+//!      loaded on first use, once for the process
 //! ```
 //!
 //! The types of the functions are those of the library's header: whoever writes a table vouches for
@@ -157,7 +157,6 @@ macro_rules! c_functions {
             }
 
             /// The functions, loaded on first use.
-            #[allow(dead_code, reason = "some tables are kept elsewhere")]
             pub(crate) fn get() -> Result<&'static $name, $crate::CLibraryError> {
                 static TABLE: std::sync::OnceLock<Result<$name, $crate::CLibraryError>> = std::sync::OnceLock::new();
                 TABLE.get_or_init($name::load).as_ref().map_err($crate::CLibraryError::clone)
@@ -185,7 +184,7 @@ mod tests {
 
     #[test]
     fn functions_are_found_and_called() {
-        let maths = Maths::load().unwrap();
+        let maths = Maths::get().unwrap();
         // SAFETY: math.h declares both with these types.
         let (root, exponent) = unsafe { ((maths.cbrt)(27.0), (maths.ilogb)(1024.0)) };
         assert_eq!((root.round() as i32, exponent), (3, 10));
@@ -194,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told() {
-        let said = Nothing::load().map(|table| table.iolab_has_no_such_function as usize).unwrap_err().to_string();
+        let said = Nothing::get().map(|table| table.iolab_has_no_such_function as usize).unwrap_err().to_string();
         assert_eq!(said, "libm.so.6: it has no function iolab_has_no_such_function");
         let error = CLibrary::load("libiolab-has-none.so.1").unwrap_err();
         assert!(error.library == "libiolab-has-none.so.1" && error.why.contains("No such file"), "{error}");

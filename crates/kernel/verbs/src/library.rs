@@ -55,7 +55,7 @@ impl Libraries {
     /// The libraries, loaded on first use.
     pub(crate) fn get() -> Result<&'static Libraries, VerbsError> {
         static LIBRARIES: OnceLock<Result<Libraries, VerbsError>> = OnceLock::new();
-        let load = || Ok(Libraries { manager: Manager::load()?, verbs: Verbs::load()? });
+        let load = || Ok(Libraries { manager: *Manager::get()?, verbs: *Verbs::get()? });
         LIBRARIES.get_or_init(load).as_ref().map_err(VerbsError::clone)
     }
 
