@@ -2,6 +2,7 @@
 //! and finding them by name.
 
 pub mod database;
+pub mod housekeeping;
 pub mod iologs;
 pub mod log_files;
 pub mod recordings;

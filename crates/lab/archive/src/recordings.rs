@@ -148,7 +148,8 @@ fn set_aside(partial: &mut OutputPlace, console: &dyn Console) -> Result<(), Fai
     Ok(())
 }
 
-fn is_locked(file: &File) -> bool {
+/// Whether a run holds the lock of its file.
+pub(crate) fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Recording ─ RunSummary::of_recording ─┐
-//!                                       ├─▶ Side, Side ─ hold_against ─▶ ComparisonResult ─▶ describe (text), JSON, figures
+//!                                       ├─▶ Side, Side ─ hold_against ─▶ ComparisonResult ─▶ describe (text), markdown, JSON, figures
 //! fio's JSON ─ read_fio_json ───────────┘                                rows, differences, conditions
 //! ```
 //!
@@ -19,11 +19,13 @@
 //! Everything here turns values into values: the program finds and reads files, prints, and decides
 //! on exit codes.
 
+mod cells;
 mod compare;
 mod condition;
 mod differences;
 mod fio_json;
 mod from_recording;
+mod markdown;
 mod overview;
 mod pairing;
 mod row;
@@ -37,6 +39,7 @@ pub use compare::{ComparisonRequest, ComparisonResult, IntervalsFrom, SideFacts,
 pub use condition::{Above, Condition, ConditionError, JudgedCondition, Judgement, RowJudgement};
 pub use differences::Difference;
 pub use fio_json::{FioJsonError, read_fio_json};
+pub use markdown::markdown;
 pub use overview::{RunFigure, overview};
 pub use pairing::PairingChoice;
 pub use row::{Basis, ComparisonRow};

@@ -18,7 +18,8 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    pub(crate) fn word(self) -> &'static str {
+    /// Its word in lists and exports.
+    pub fn word(self) -> &'static str {
         match self {
             EntryKind::Run => "run",
             EntryKind::Study => "study",

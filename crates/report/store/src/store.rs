@@ -177,6 +177,21 @@ impl Database {
         self.changed(id, changed)
     }
 
+    /// Replaces the folder `from` by `to` in the paths of entries; returns how many it changed.
+    ///
+    /// # Errors
+    /// An entry of one of the new paths exists, or the database cannot be written. Nothing is
+    /// changed then.
+    pub fn relocate(&mut self, from: &str, to: &str) -> Result<usize, DatabaseError> {
+        let is_below = "path = ?1 OR substr(path, 1, length(?1) + 1) = ?1 || '/'";
+        self.write(|transaction| {
+            transaction.execute(
+                &format!("UPDATE entry SET path = ?2 || substr(path, length(?1) + 1) WHERE {is_below}"),
+                params![from, to],
+            )
+        })
+    }
+
     fn changed(&self, id: i64, changed: rusqlite::Result<usize>) -> Result<(), DatabaseError> {
         match changed.map_err(|error| self.failed(&error))? {
             0 => Err(DatabaseError::NoEntry { id }),

@@ -7,7 +7,7 @@ use clap::Args;
 use iolab_archive::sides;
 use iolab_comparison::{
     ComparisonRequest, ComparisonResult, Condition, IntervalsFrom, Judgement, PairingChoice, Side, describe,
-    hold_against,
+    hold_against, markdown,
 };
 use iolab_html::{ComparisonReport, comparison_page};
 use iolab_outputs::OutputKind;
@@ -58,6 +58,9 @@ pub(crate) struct CompareArguments {
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
+    /// Print Markdown instead of text: a comment for a pull request
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
     /// Write to this file; a name that ends in .html gets a page with forest plots
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
@@ -84,7 +87,7 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, ExitFailure> {
     let outcome = hold_against(&baseline, &candidate, &request);
     let text = told(arguments, &outcome, [&baseline, &candidate])?;
     match path {
-        None if !arguments.json => output::print_comparison(&text)?,
+        None if !arguments.json && !arguments.markdown => output::print_comparison(&text)?,
         _ => output::write_or_print(&mut outputs, path, &text)?,
     }
     let fails = |judgement: Judgement| match judgement {
@@ -103,19 +106,22 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, ExitFailure> {
 
 fn told(arguments: &CompareArguments, outcome: &ComparisonResult, sides: [&Side; 2]) -> Result<String, ExitFailure> {
     let wants_page = arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
-    Ok(match (wants_page, arguments.json) {
-        (true, true) => {
-            return Err(ExitFailure::mistake(
-                "iolab: -o FILE.html writes a page and --json writes JSON: use one of them",
-            ));
-        }
-        (true, false) => {
-            let version = env!("CARGO_PKG_VERSION");
-            let command = command_line();
-            comparison_page(&ComparisonReport { outcome, sides, command: &command, version }).html
-        }
-        (false, true) => serde_json::to_string_pretty(outcome).context("the outcome as JSON")? + "\n",
-        (false, false) => describe(outcome),
+    if wants_page && (arguments.json || arguments.markdown) {
+        let (other, what) = if arguments.json { ("--json", "JSON") } else { ("--markdown", "Markdown") };
+        return Err(ExitFailure::mistake(format!(
+            "iolab: -o FILE.html writes a page and {other} writes {what}: use one of them"
+        )));
+    }
+    Ok(if wants_page {
+        let version = env!("CARGO_PKG_VERSION");
+        let command = command_line();
+        comparison_page(&ComparisonReport { outcome, sides, command: &command, version }).html
+    } else if arguments.json {
+        serde_json::to_string_pretty(outcome).context("the outcome as JSON")? + "\n"
+    } else if arguments.markdown {
+        markdown(outcome)
+    } else {
+        describe(outcome)
     })
 }
 

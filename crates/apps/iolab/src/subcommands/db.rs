@@ -1,5 +1,6 @@
 //! `iolab db`: the saved runs and studies.
 
+mod housekeeping;
 mod shown;
 mod since;
 
@@ -75,6 +76,17 @@ pub(crate) enum DbAction {
         #[arg(long)]
         force: bool,
     },
+    /// Remove old entries, and their files with --files; without --yes, only list them
+    Prune(housekeeping::PruneArguments),
+    /// Print how much the recordings and the database take
+    Size,
+    /// Follow files that were moved: replace a folder in the paths of entries
+    Moved {
+        /// The folder that they were in
+        from: PathBuf,
+        /// The folder that they are in
+        to: PathBuf,
+    },
     /// Print the path of the database
     Path,
     /// Check the database, and whether the files of its entries exist
@@ -146,8 +158,10 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, ExitFailure> {
         output::print(&format!("{path}\n"))?;
         return Ok(0);
     }
-    let reads =
-        matches!(action, DbAction::List { .. } | DbAction::Show { .. } | DbAction::Export { .. } | DbAction::Check);
+    let reads = matches!(
+        action,
+        DbAction::List { .. } | DbAction::Show { .. } | DbAction::Export { .. } | DbAction::Size | DbAction::Check
+    );
     let mut store = if reads { database::open_to_read()? } else { database::open()? };
     match action {
         DbAction::List { filter, json } => list(&store, filter, *json)?,
@@ -172,6 +186,9 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, ExitFailure> {
             let mut outputs = outputs::beside(*force, parts.iter().map(|path| (path.as_path(), "the database")));
             output::write_or_print(&mut outputs, output.as_deref(), &text)?;
         }
+        DbAction::Prune(prune) => return housekeeping::prune(&mut store, prune),
+        DbAction::Size => housekeeping::size(&store)?,
+        DbAction::Moved { from, to } => return housekeeping::moved(&mut store, from, to),
         DbAction::Path => {}
         DbAction::Check => return check(&store),
     }

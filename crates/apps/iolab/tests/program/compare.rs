@@ -88,6 +88,28 @@ fn a_comparison_becomes_a_page() {
 }
 
 #[test]
+fn a_comparison_becomes_a_comment() {
+    let lab = lab(6);
+    slow_down(&lab, 6);
+    let comment = ["compare", "a", "b", "--paired", "--markdown", "--figures=iops,p50"];
+    let told = lab.run(comment).ended(0, "").printed();
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(&lines[..3], &["### iolab: 1 worse, 1 equivalent", "", "b (6 runs) against a (6 runs)"], "{told}");
+    // Every line of the table has as many cells as its head.
+    let table: Vec<&&str> = lines.iter().filter(|line| line.starts_with('|')).collect();
+    let cells = |line: &str| line.matches(" |").count();
+    assert_eq!((table.len(), cells(table[1])), (4, 8), "{told}");
+    assert!(table.iter().all(|line| cells(line) == 8) && table[1].contains("| ---: |"), "{told}");
+    assert!(told.contains("| -50.0 % |") && told.contains("<details><summary>Method"), "{told}");
+    let failing = lab.run([&comment[..], &["--fail-if=iops < -3%"]].concat()).ended(4, "iolab: iops < -3%").printed();
+    assert!(failing.starts_with("### iolab: 1 condition failed: `iops < -3%`\n"), "{failing}");
+    assert!(failing.contains("- `iops < -3%` **fails**\n"), "{failing}");
+    lab.run([&comment[..], &["-o", "c.html"]].concat()).ended(2, "writes a page and --markdown writes Markdown");
+    lab.run([&comment[..], &["-o", "c.md"]].concat()).ended(0, "");
+    assert_eq!(std::fs::read_to_string(lab.path("c.md")).unwrap(), told);
+}
+
+#[test]
 fn sides_are_lists_or_folders_or_files() {
     let lab = lab(2);
     let list = lab.run(["compare", "a/1.iolab,a/2.iolab", "b"]).ended(0, "").printed();

@@ -153,3 +153,64 @@ fn a_database_that_cannot_be_written_is_read() {
     }
     lab.run_with(["db", "note", "1", "x"], &environment).ended(1, "unable to open database file");
 }
+
+#[test]
+fn old_entries_go_with_their_files_and_marked_ones_stay() {
+    let lab = lab();
+    std::fs::create_dir(lab.path("recordings")).unwrap();
+    for run in 1..=4 {
+        lab.run(["run", "job.fio", &format!("--record=recordings/{run}.iolab")]).ended(0, "");
+    }
+    lab.file(
+        "it.toml",
+        "title = \"Sizes\"\njob = \"job.fio\"\nblocks = 1\nfigures = [\"iops\"]\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n",
+    );
+    lab.run(["study", "run", "it.toml", "--folder=it"]).ended(0, "");
+    lab.file("it/notes.txt", "mine");
+    lab.run(["db", "tag", "1", "+base"]).ended(0, "");
+    lab.run(["db", "prune", "--files", "--yes"]).ended(2, "nothing says which entries to remove");
+    lab.run(["db", "prune", "--before=soon"]).ended(2, "--before=soon: how long ago");
+    assert!(
+        lab.run(["db", "prune", "--before=1h"]).ended(0, "").printed().contains("nothing to remove; 5 entries stay")
+    );
+    // What would go is only listed.
+    let told = lab.run(["db", "prune", "--keep=1", "--files"]).ended(0, "").printed();
+    assert!(told.contains("2 of 5 entries") && told.contains("@2") && told.contains("@3"), "{told}");
+    assert_eq!(ids(&entries(&lab, &[])).len(), 5);
+    let told = lab.run(["db", "prune", "--keep=1", "--files", "--yes"]).ended(0, "").printed();
+    assert!(told.starts_with("2 entries removed; ") && told.contains("freed; 3 stay"), "{told}");
+    let exists = |name: &str| lab.path(name).exists();
+    assert_eq!([1, 2, 3, 4].map(|run| exists(&format!("recordings/{run}.iolab"))), [true, false, false, true]);
+    // A study: its own files go, the others stay and are named.
+    let told = lab.run(["db", "prune", "--keep=0", "--files", "--yes"]).ended(1, "notes.txt: not a file of the study");
+    assert!(told.printed().contains("removed"), "the rest went");
+    assert!(exists("it/notes.txt") && !exists("it/trials") && !exists("it/study.json"));
+    assert_eq!(ids(&entries(&lab, &["--trials"])), [1]);
+    // Without --files, files stay.
+    lab.run(["db", "prune", "--keep=0", "--marked", "--yes"]).ended(0, "");
+    assert!(exists("recordings/1.iolab") && entries(&lab, &[]).is_empty());
+}
+
+#[test]
+fn entries_follow_files_that_were_moved() {
+    let lab = lab();
+    lab.run(["run", "job.fio", "--record=a/b/1.iolab"]).ended(2, "");
+    std::fs::create_dir_all(lab.path("a/b")).unwrap();
+    std::fs::create_dir_all(lab.path("ab")).unwrap();
+    for name in ["a/b/1.iolab", "ab/2.iolab"] {
+        lab.run(["run", "job.fio", &format!("--record={name}")]).ended(0, "");
+    }
+    lab.run(["db", "moved", "a", "c"]).ended(2, "move the files first");
+    std::fs::rename(lab.path("a"), lab.path("c")).unwrap();
+    lab.run(["db", "check"]).ended(1, "@1: ");
+    // The name of the other folder only begins alike.
+    let from = lab.path("c").canonicalize().unwrap().with_file_name("a");
+    let told = lab.run(["db", "moved", from.to_str().unwrap(), "c"]).ended(0, "").printed();
+    assert!(told.starts_with("1 entry now below"), "{told}");
+    lab.run(["db", "check"]).ended(0, "");
+    lab.run(["db", "moved", from.to_str().unwrap(), "c"]).ended(2, "no entry has a file below");
+    let sizes = lab.run(["db", "size"]).ended(0, "").printed();
+    for part in ["recordings", "elsewhere", "database", "recordings.db with 2 entries", "@1", "c/b/1.iolab"] {
+        assert!(sizes.contains(part), "no '{part}' in:\n{sizes}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Entries as text for a terminal.
 
 use iolab_report::iso_text;
-use iolab_store::{DatabaseEntry, EntryFigure, EntryKind};
+use iolab_store::{DatabaseEntry, EntryFigure};
 use iolab_study::Figure;
 use iolab_text::{Alignment, aligned};
 use iolab_units::rounded_ns;
@@ -32,7 +32,7 @@ fn line(entry: &DatabaseEntry) -> Vec<String> {
     vec![
         format!("@{}", entry.id),
         started(entry),
-        kind(entry.kind).to_owned(),
+        entry.kind.word().to_owned(),
         entry.title.clone(),
         options("ioengine"),
         options("bs"),
@@ -44,15 +44,7 @@ fn line(entry: &DatabaseEntry) -> Vec<String> {
     ]
 }
 
-fn kind(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Run => "run",
-        EntryKind::Study => "study",
-        EntryKind::Fio => "fio",
-    }
-}
-
-fn started(entry: &DatabaseEntry) -> String {
+pub(super) fn started(entry: &DatabaseEntry) -> String {
     entry.started_unix_ns.map_or("-".to_owned(), |ns| iso_text(ns / 1_000_000_000))
 }
 
@@ -65,7 +57,7 @@ fn value(figure: &EntryFigure) -> String {
 
 /// Show everything about an entry, and the trials of a study.
 pub(super) fn whole(entry: &DatabaseEntry, trials: &[DatabaseEntry]) -> String {
-    let mut text = format!("@{}  {}: {}\n", entry.id, kind(entry.kind), entry.title);
+    let mut text = format!("@{}  {}: {}\n", entry.id, entry.kind.word(), entry.title);
     let mut fact = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             text += &format!("  {name:9} {value}\n");
