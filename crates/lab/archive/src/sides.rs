@@ -22,6 +22,13 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
     let mut side = Side { name: names.join(", "), ..Side::default() };
     for name in names {
         let before = side.runs.len();
+        if let Some((folder, chosen)) = chosen_points(name)? {
+            read_study(&folder, with_intervals, &chosen, &mut side)?;
+            if side.runs.len() == before {
+                return Err(Failure::mistake(format!("{name}: no trial of this configuration has run yet")));
+            }
+            continue;
+        }
         for (path, part) in places(name)? {
             let first = side.runs.len();
             read(&path, with_intervals, &mut side)?;
@@ -38,6 +45,44 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
         }
     }
     Ok(side)
+}
+
+/// Axes and points that a side is restricted to.
+type Chosen = [(String, String)];
+
+/// Parses `FOLDER:axis=point[:axis=point…]`: the trials of a study that have these points. `None`
+/// for any other name, also of a file with such a name.
+fn chosen_points(name: &str) -> Result<Option<(PathBuf, Vec<(String, String)>)>, Failure> {
+    let is_study = |folder: &str| Path::new(folder).join("study.json").exists();
+    let places = name.match_indices(':').map(|(place, _)| place);
+    let Some(place) = places.filter(|place| !Path::new(name).exists() && is_study(&name[..*place])).next_back() else {
+        return Ok(None);
+    };
+    let (folder, words) = (PathBuf::from(&name[..place]), &name[place + 1..]);
+    let (study, _) = study(&folder)?;
+    let design =
+        iolab_study::design(&study).map_err(|error| Failure::mistake(format!("{}: {error}", folder.display())))?;
+    let mut chosen = Vec::new();
+    for word in words.split(':') {
+        let (axis, point) = word.split_once('=').unwrap_or((word, ""));
+        let Some(column) = design.axes.iter().position(|own| own == axis) else {
+            let axes = design.axes.join(", ");
+            return Err(Failure::mistake(format!("{name}: '{axis}' is no axis of this study; it has {axes}")));
+        };
+        let mut points: Vec<&str> = Vec::new();
+        for configuration in &design.configurations {
+            let own = configuration.points[column].as_str();
+            if !points.contains(&own) {
+                points.push(own);
+            }
+        }
+        if !points.contains(&point) {
+            let points = points.join(", ");
+            return Err(Failure::mistake(format!("{name}: {axis} has no point '{point}'; it has {points}")));
+        }
+        chosen.push((axis.to_owned(), point.to_owned()));
+    }
+    Ok(Some((folder, chosen)))
 }
 
 /// The files that a name stands for, and which of several reports in one.
@@ -75,7 +120,7 @@ pub(crate) fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result
         return Ok(());
     }
     if path.join("study.json").exists() {
-        return read_study(path, with_intervals, side);
+        return read_study(path, with_intervals, &[], side);
     }
     for entry in entries(path)? {
         let is_study = || entry.join("study.json").exists();
@@ -84,7 +129,7 @@ pub(crate) fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result
             side.runs.extend(summaries.map(|summary| ComparedRun { summary, ..ComparedRun::default() }));
         } else if is_study() {
             let first = side.runs.len();
-            read_study(&entry, with_intervals, side)?;
+            read_study(&entry, with_intervals, &[], side)?;
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
             side.runs[first..].iter_mut().for_each(|run| run.points.insert(0, ("study".to_owned(), name.clone())));
         }
@@ -92,12 +137,18 @@ pub(crate) fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result
     Ok(())
 }
 
-/// The trials of a study, each with its block and its configuration.
-fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
+/// The trials of a study that have the `chosen` points, each with its block and the rest of its
+/// configuration.
+fn read_study(path: &Path, with_intervals: bool, chosen: &Chosen, side: &mut Side) -> Result<(), Failure> {
     let (study, trials) = study(path)?;
     let is_command = matches!(study.job, JobSource::Command(_));
-    side.missing.extend(missing(path, &study, &trials)?);
-    for TrialFile { path, block, points } in trials {
+    let origin = std::fs::canonicalize(path).ok().map(|path| path.to_string_lossy().into_owned());
+    side.missing.extend(missing(path, &study, &trials, chosen)?);
+    for TrialFile { path, block, mut points } in trials {
+        if !has_points(&points, chosen) {
+            continue;
+        }
+        points.retain(|point| !chosen.contains(point));
         let read = if is_command { printed(&path, &study) } else { summary(&path, with_intervals) };
         // One damaged trial does not make the others worthless.
         let summary = read.unwrap_or_else(|failure| RunSummary {
@@ -105,19 +156,24 @@ fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), 
             flaw: Some(format!("it cannot be read: {}", failure.message)),
             ..RunSummary::default()
         });
-        side.runs.push(ComparedRun { summary, block: Some(block), points });
+        side.runs.push(ComparedRun { summary, block: Some(block), study: origin.clone(), points });
     }
     side.figures.extend(study.figures.into_iter().filter(|figure| !side.figures.contains(figure)).collect::<Vec<_>>());
     Ok(())
 }
 
+fn has_points(points: &[(String, String)], chosen: &Chosen) -> bool {
+    chosen.iter().all(|point| points.contains(point))
+}
+
 /// The missing trials: by name in blocks that have begun, and the number of blocks that have not.
-fn missing(path: &Path, study: &Study, trials: &[TrialFile]) -> Result<Vec<String>, Failure> {
+fn missing(path: &Path, study: &Study, trials: &[TrialFile], chosen: &Chosen) -> Result<Vec<String>, Failure> {
     let wrong = |error: iolab_study::StudyError| Failure::mistake(format!("{}: {error}", path.display()));
     let design = iolab_study::design(study).map_err(wrong)?;
     let is_there = |planned: &TrialId| {
         let points = points_of(&design, planned.configuration, planned.level);
-        trials.iter().any(|trial| trial.block == planned.block && trial.points == points)
+        !has_points(&points, chosen)
+            || trials.iter().any(|trial| trial.block == planned.block && trial.points == points)
     };
     let (mut told, mut not_begun) = (Vec::new(), 0);
     for block in design.trials.chunk_by(|one, other| one.block == other.block) {

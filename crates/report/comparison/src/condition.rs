@@ -102,6 +102,16 @@ impl std::str::FromStr for Condition {
     type Err = ConditionError;
 
     fn from_str(text: &str) -> Result<Condition, ConditionError> {
+        Condition::parse(text, &[])
+    }
+}
+
+impl Condition {
+    /// Parses a condition on a usual figure or on one of `known`, those of the compared studies.
+    ///
+    /// # Errors
+    /// It is no condition, the figure is not known, or it would fail for equal runs.
+    pub fn parse(text: &str, known: &[Figure]) -> Result<Condition, ConditionError> {
         let error = |start: usize, length: usize, message: String| ConditionError {
             text: text.to_owned(),
             start: text[..start].chars().count(),
@@ -113,7 +123,7 @@ impl std::str::FromStr for Condition {
             return Err(error(end, 1, "> or < is missing, as in 'p99 > +5%'".to_owned()));
         };
         let (word, rest) = (&text[..place], &text[place + 1..]);
-        let figure = figure(word).map_err(|message| {
+        let figure = figure(word, known).map_err(|message| {
             let start = word.len() - word.trim_start().len();
             error(start, word.trim().chars().count(), message)
         })?;
@@ -135,8 +145,11 @@ impl std::str::FromStr for Condition {
 /// Names that conditions can begin with, for suggestions.
 const NAMES: [&str; 10] = ["iops", "bandwidth", "mean", "cpu", "p50", "p90", "p95", "p99", "p99.9", "response_p99"];
 
-fn figure(word: &str) -> Result<Figure, String> {
+fn figure(word: &str, known: &[Figure]) -> Result<Figure, String> {
     let word = word.trim();
+    if let Some(figure) = known.iter().find(|figure| figure.name() == word) {
+        return Ok(figure.clone());
+    }
     if word.is_empty() {
         return Err("a metric is missing: iops, bandwidth, mean, p99, read.p99.9, …".to_owned());
     }
@@ -145,7 +158,8 @@ fn figure(word: &str) -> Result<Figure, String> {
             Some((side @ ("read" | "write"), rest)) => (format!("{side}."), rest),
             _ => (String::new(), word),
         };
-        match iolab_text::closest(rest, NAMES.into_iter()) {
+        let own: Vec<String> = known.iter().map(Figure::name).collect();
+        match iolab_text::closest(rest, NAMES.into_iter().chain(own.iter().map(String::as_str))) {
             Some(name) => format!("unknown metric; did you mean '{side}{name}'?"),
             None => "unknown metric: use iops, bandwidth, mean, cpu, p50, p99, p99.9 or response_p99, or read.… or write.… of those".to_owned(),
         }

@@ -12,7 +12,7 @@ use crate::side::{Cell, Trial};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairingChoice {
-    /// Blocks of studies whose start times show that both sides ran side by side.
+    /// Blocks of one study, and of studies whose start times show that both sides ran side by side.
     #[default]
     Automatic,
     /// Blocks by number, and other runs in the order of their start.
@@ -37,7 +37,7 @@ pub(crate) fn pair<'r>(cell: &'r Cell<'r>, choice: PairingChoice) -> Paired<'r> 
     }
     let blocks = by_block(cell);
     match (choice, blocks) {
-        (PairingChoice::Automatic, Some(trials)) if runs_side_by_side(&trials) => {
+        (PairingChoice::Automatic, Some(trials)) if is_one_study(&trials) || runs_side_by_side(&trials) => {
             Paired { cell, trials, is_paired: true, remark: None }
         }
         (PairingChoice::Paired, Some(trials)) => Paired { cell, trials, is_paired: true, remark: None },
@@ -64,6 +64,13 @@ fn by_block<'r>(cell: &'r Cell<'r>) -> Option<[Vec<Trial<'r>>; 2]> {
         own.cloned().collect()
     };
     (!common.is_empty()).then(|| [of(theirs), of(ours)])
+}
+
+/// Whether all trials are of one study, which runs block by block.
+fn is_one_study(trials: &[Vec<Trial<'_>>; 2]) -> bool {
+    let mut studies = trials.iter().flatten().map(|trial| trial.run.study.as_deref());
+    let first = studies.next().flatten();
+    first.is_some() && studies.all(|study| study == first)
 }
 
 /// Whether each block ended before the next one began.

@@ -33,6 +33,9 @@ pub struct ComparedRun {
     pub summary: RunSummary,
     /// Block, from 0.
     pub block: Option<u32>,
+    /// The folder of its study: blocks of one study were measured side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<String>,
     /// Axes and points of its configuration.
     pub points: Vec<(String, String)>,
 }

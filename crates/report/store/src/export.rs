@@ -1,7 +1,9 @@
 //! Entries for other programs: a line for each figure (CSV, RFC 4180) or for each entry (JSON
-//! lines).
+//! lines, and a history with a column for each figure).
 
-use crate::DatabaseEntry;
+use std::collections::BTreeMap;
+
+use crate::{DatabaseEntry, EntryFigure};
 
 /// Columns of the CSV form. It has one figure per line, so that entries with different jobs fit
 /// into one table.
@@ -56,6 +58,57 @@ pub fn csv(entries: &[DatabaseEntry]) -> String {
         }
     }
     text
+}
+
+/// Columns of the history that say which entry it is.
+const HISTORY_COLUMNS: [&str; 7] = ["time", "id", "title", "hostname", "kernel", "tags", "note"];
+
+/// Entries as a history: a line for each entry, oldest first, and a column for each figure that all
+/// of them have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// The lines as CSV. `time` is in seconds since the Unix epoch. A figure of one job of several
+    /// is named `JOB.FIGURE`.
+    pub csv: String,
+    /// Columns that some entries lack, which programs that look for changes refuse.
+    pub left_out: Vec<String>,
+    /// Entries without a start time, which have no place in a history.
+    pub without_time: usize,
+}
+
+/// The history of `entries`.
+pub fn history(entries: &[DatabaseEntry]) -> History {
+    let mut timed: Vec<(u64, &DatabaseEntry)> =
+        entries.iter().filter_map(|entry| entry.started_unix_ns.map(|started| (started, entry))).collect();
+    timed.sort_by_key(|(started, entry)| (*started, entry.id));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, entry) in &timed {
+        entry.figures.iter().for_each(|figure| *counts.entry(column(figure)).or_default() += 1);
+    }
+    let (kept, left_out): (Vec<_>, Vec<_>) = counts.into_iter().partition(|(_, count)| *count == timed.len());
+    let [kept, left_out] = [kept, left_out].map(|names| names.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
+    let head = HISTORY_COLUMNS.iter().map(|name| (*name).to_owned()).chain(kept.iter().cloned());
+    let line = |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\r\n";
+    let mut csv = line(head.collect());
+    for (started, entry) in &timed {
+        let values: BTreeMap<String, f64> = entry.figures.iter().map(|figure| (column(figure), figure.value)).collect();
+        let mut cells = vec![
+            (started / 1_000_000_000).to_string(),
+            entry.id.to_string(),
+            entry.title.clone(),
+            entry.hostname.clone().unwrap_or_default(),
+            entry.kernel.clone().unwrap_or_default(),
+            entry.tags.join(";"),
+            entry.note.clone(),
+        ];
+        cells.extend(kept.iter().filter_map(|name| values.get(name).map(f64::to_string)));
+        csv += &line(cells);
+    }
+    History { csv, left_out, without_time: entries.len() - timed.len() }
+}
+
+fn column(figure: &EntryFigure) -> String {
+    if figure.job.is_empty() { figure.name.clone() } else { format!("{}.{}", figure.job, figure.name) }
 }
 
 /// A cell; one that contains a separator is quoted.

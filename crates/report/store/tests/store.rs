@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use iolab_comparison::{DirectionSummary, JobSummary, Latencies, OperationType, RunSummary};
-use iolab_store::{Database, DatabaseError, EntryKind, Filter, NewEntry, VERSION, csv, json_lines};
+use iolab_store::{Database, DatabaseError, EntryKind, Filter, NewEntry, VERSION, csv, history, json_lines};
 use tempfile::TempDir;
 
 /// A run of one job, started at second `start`.
@@ -281,4 +281,27 @@ fn exports_are_these() {
         serde_json::json!({"job": "read, \"fast\"", "name": "mean", "latency": "lat", "unit": "ns", "value": 120000.5})
     );
     assert_eq!(json_lines(&[]), "");
+}
+
+#[test]
+fn a_history_has_a_column_for_each_figure_that_all_entries_have() {
+    let (_folder, mut store) = filled();
+    let mut without_reads = run(250, "4k", "psync", "a");
+    without_reads.summary.jobs[0].directions[0].lat = Latencies::default();
+    without_reads.summary.jobs[0].directions[0].clat = Latencies::default();
+    store.add(&without_reads).unwrap();
+    let mut without_start = run(500, "4k", "psync", "a");
+    without_start.summary.started_unix_ns = None;
+    store.add(&without_start).unwrap();
+    store.note(1, "first, \"best\"").unwrap();
+    let told = history(&store.list(&Filter::default()).unwrap());
+    let lines: Vec<&str> = told.csv.lines().collect();
+    let job = "\"read, \"\"fast\"\"";
+    let columns = [".bandwidth", ".iops"].map(|name| format!("{job}{name}\"")).join(",");
+    assert_eq!(lines[0], format!("time,id,title,hostname,kernel,tags,note,{columns}"));
+    assert_eq!(lines[1], format!("100,1,{job}\",a,,,\"first, \"\"best\"\"\",4096000,1100"));
+    let times: Vec<&str> = lines[1..].iter().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(times, ["100", "200", "250", "300", "400"], "oldest first");
+    assert_eq!((told.left_out.len(), told.without_time), (3, 1), "{:?}", told.left_out);
+    assert_eq!(history(&[]).csv.lines().count(), 1);
 }

@@ -20,8 +20,8 @@ use crate::{output, outputs};
 /// What to compare, how, and what must not have become worse.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Baseline and candidate: recordings, fio JSON reports, folders of either, or study folders;
-    /// separate several with commas
+    /// Baseline and candidate: recordings, fio JSON reports, folders of either, study folders, or
+    /// trials of a study (`FOLDER:build=base`); separate several with commas
     #[arg(value_name = "BASELINE CANDIDATE", num_args = 0..=2, conflicts_with_all = ["baseline", "candidate"])]
     sides: Vec<String>,
     /// Baseline runs, instead of the first argument
@@ -77,13 +77,13 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, ExitFailure> {
-    let request = request(arguments)?;
     let [baseline, candidate] = named_sides(arguments)?;
     let inputs = baseline.iter().chain(&candidate).map(|name| (Path::new(name), "a run to compare"));
     let mut outputs = outputs::beside(arguments.force, inputs);
     let path = arguments.output.as_deref().map(Path::new);
     path.map(|path| outputs.place(path, OutputKind::Report, output::OUTPUT)).transpose()?;
     let (baseline, candidate) = sides::load(&baseline, &candidate)?;
+    let request = request(arguments, &[&baseline.figures[..], &candidate.figures].concat())?;
     let outcome = hold_against(&baseline, &candidate, &request);
     let text = told(arguments, &outcome, [&baseline, &candidate])?;
     match path {
@@ -136,12 +136,14 @@ fn command_line() -> String {
     std::iter::once("iolab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn request(arguments: &CompareArguments) -> Result<ComparisonRequest, ExitFailure> {
-    let figures = arguments.figures.iter().map(|name| {
-        Figure::from_name(name).map_err(|error| ExitFailure::mistake(format!("iolab: --figures: {error}")))
+/// What is asked for. Figures have the usual names, or are `known`: those of the compared studies.
+fn request(arguments: &CompareArguments, known: &[Figure]) -> Result<ComparisonRequest, ExitFailure> {
+    let figures = arguments.figures.iter().map(|name| match known.iter().find(|figure| figure.name() == *name) {
+        Some(figure) => Ok(figure.clone()),
+        None => Figure::from_name(name).map_err(|error| ExitFailure::mistake(format!("iolab: --figures: {error}"))),
     });
     let conditions = arguments.fail_if.iter().map(|text| {
-        text.parse::<Condition>()
+        Condition::parse(text, known)
             .map_err(|error| ExitFailure::mistake(format!("iolab: --fail-if:\n{}", error.render())))
     });
     let pairing = match (arguments.paired, arguments.unpaired) {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use iolab_archive::database;
-use iolab_store::{Database, DatabaseError, Filter, csv, json_lines};
+use iolab_store::{Database, DatabaseError, Filter, History, csv, history, json_lines};
 use iolab_text::counted;
 
 use crate::exit::{ExitFailure, FAILED};
@@ -64,8 +64,9 @@ pub(crate) enum DbAction {
     },
     /// Export entries as text for other programs
     Export {
-        /// `csv`: one line per metric; `jsonl`: one line per entry
-        #[arg(long, default_value = "csv", value_parser = ["csv", "jsonl"])]
+        /// `csv`: one line per metric; `jsonl`: one line per entry; `history`: CSV with one line per
+        /// entry and one column per metric that all have, for programs that look for changes
+        #[arg(long, default_value = "csv", value_parser = ["csv", "jsonl", "history"])]
         format: String,
         #[command(flatten)]
         filter: FilterArguments,
@@ -233,7 +234,20 @@ fn tag(store: &mut Database, id: i64, changes: &[String]) -> Result<(), ExitFail
 fn export(store: &Database, format: &str, filter: &FilterArguments) -> Result<String, ExitFailure> {
     let mut entries = store.list(&filter.filter()?).map_err(failed)?;
     entries.reverse();
-    Ok(if format == "csv" { csv(&entries) } else { json_lines(&entries) })
+    Ok(match format {
+        "csv" => csv(&entries),
+        "jsonl" => json_lines(&entries),
+        _ => {
+            let History { csv, left_out, without_time } = history(&entries);
+            if !left_out.is_empty() {
+                eprintln!("iolab: left out, because not every entry has them: {}", left_out.join(", "));
+            }
+            if without_time > 0 {
+                eprintln!("iolab: left out: {} whose start is not known", counted(without_time as u64, "entry"));
+            }
+            csv
+        }
+    })
 }
 
 fn check(store: &Database) -> Result<u8, ExitFailure> {

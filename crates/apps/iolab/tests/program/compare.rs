@@ -147,3 +147,35 @@ fn studies_are_compared_configuration_by_configuration() {
     let paired = lab.run(["compare", "before", "after", "--json", "--paired"]).ended(0, "").json();
     assert_eq!(paired["rows"][0]["basis"], "blocks");
 }
+
+#[test]
+fn configurations_of_one_study_are_compared_by_block() {
+    let lab = Lab::new();
+    lab.file("base.fio", JOB);
+    let study = "title = \"Sizes\"\njob = \"base.fio\"\nblocks = 3\nfigures = [\"iops\"]\n";
+    let axes = "[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n[[axis]]\noption = \"rw\"\nvalues = [\"randread\", \"read\"]\n";
+    lab.file("it.toml", study.to_owned() + axes);
+    lab.run(["study", "run", "it.toml", "--folder=it"]).ended(0, "");
+    let outcome = lab.run(["compare", "it:bs=4k", "it:bs=8k", "--json"]).ended(0, "").json();
+    let rows = outcome["rows"].as_array().unwrap();
+    let told: Vec<_> = rows.iter().map(|row| (row["points"].to_string(), row["basis"].as_str().unwrap())).collect();
+    let expected = ["randread", "read"].map(|rw| (format!("[[\"rw\",\"{rw}\"]]"), "blocks"));
+    assert_eq!(told, expected);
+    let one = lab.run(["compare", "it:bs=4k:rw=read", "it:bs=8k:rw=read", "--json"]).ended(0, "").json();
+    assert_eq!((one["rows"].as_array().unwrap().len(), one["baseline"]["runs"].as_u64()), (1, Some(3)));
+    lab.run(["compare", "it:size=4k", "it:bs=8k"]).ended(2, "'size' is no axis of this study; it has bs, rw");
+    lab.run(["compare", "it:bs=4k", "it:bs=16k"]).ended(2, "bs has no point '16k'; it has 4k, 8k");
+}
+
+#[test]
+fn commands_of_one_study_are_compared_by_block_though_nobody_knows_their_start() {
+    let lab = Lab::new();
+    let value = "[[value]]\nname = \"time\"\nat = \"/t\"\nunit = \"s\"\nbetter = \"lower\"\n";
+    let axis = "[[axis]]\noption = \"build\"\nvalues = [\"1\", \"2\"]\n";
+    let command = "command = \"printf '{\\\"t\\\": %s.0%s}' {build} $IOLAB_BLOCK\"\n";
+    lab.file("it.toml", format!("title = \"Builds\"\n{command}blocks = 6\n{value}{axis}"));
+    lab.run(["study", "run", "it.toml", "--folder=it"]).ended(0, "");
+    let compared = ["compare", "it:build=1", "it:build=2", "--fail-if=time > +5%"];
+    let told = lab.run(compared).ended(4, "iolab: time > +5%").printed();
+    assert!(told.contains("paired by block") && told.contains("worse"), "{told}");
+}
