@@ -50,12 +50,15 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
 /// Axes and points that a side is restricted to.
 type Chosen = [(String, String)];
 
+/// The folder of a study, and what its side is restricted to.
+type ChosenTrials = (PathBuf, Vec<(String, String)>);
+
 /// Parses `FOLDER:axis=point[:axis=point…]`: the trials of a study that have these points. `None`
 /// for any other name, also of a file with such a name.
-fn chosen_points(name: &str) -> Result<Option<(PathBuf, Vec<(String, String)>)>, Failure> {
+fn chosen_points(name: &str) -> Result<Option<ChosenTrials>, Failure> {
     let is_study = |folder: &str| Path::new(folder).join("study.json").exists();
-    let places = name.match_indices(':').map(|(place, _)| place);
-    let Some(place) = places.filter(|place| !Path::new(name).exists() && is_study(&name[..*place])).next_back() else {
+    let mut places = name.match_indices(':').map(|(place, _)| place);
+    let Some(place) = places.rfind(|place| !Path::new(name).exists() && is_study(&name[..*place])) else {
         return Ok(None);
     };
     let (folder, words) = (PathBuf::from(&name[..place]), &name[place + 1..]);

@@ -18,7 +18,8 @@ pub(crate) fn grid(rows: &[ComparisonRow], rules: &DecisionRules) -> Grid {
     let axes: Vec<&String> =
         rows.first().map(|row| row.points.iter().map(|(axis, _)| axis).collect()).unwrap_or_default();
     let is_uniform = rows.iter().all(|row| row.points.iter().map(|(axis, _)| axis).eq(axes.iter().copied()));
-    let has_jobs = rows.iter().any(|row| row.job != rows[0].job) || axes.is_empty();
+    let is_named = |row: &ComparisonRow| row.job.as_deref() != Some("");
+    let has_jobs = rows.iter().any(|row| row.job != rows[0].job) || (axes.is_empty() && rows.iter().any(is_named));
     let mut lines = Vec::new();
     let mut head: Vec<String> = vec!["figure".to_owned()];
     match is_uniform {

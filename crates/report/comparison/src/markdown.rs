@@ -1,7 +1,7 @@
 //! A comparison result as Markdown, for a comment on a pull request: the answer, what failed, the
 //! table, and the rest folded.
 //!
-//! Tables, headings and quotes are those of [GitHub Flavored Markdown](https://github.github.com/gfm/),
+//! Tables and headings are those of GitHub Flavored Markdown (<https://github.github.com/gfm/>),
 //! which GitLab reads, too. `details` and `summary` are HTML that both let through.
 
 use std::collections::BTreeMap;

@@ -68,7 +68,7 @@ const HISTORY_COLUMNS: [&str; 7] = ["time", "id", "title", "hostname", "kernel",
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
     /// The lines as CSV. `time` is in seconds since the Unix epoch. A figure of one job of several
-    /// is named `JOB.FIGURE`.
+    /// is named `JOB.FIGURE`, any other `FIGURE`.
     pub csv: String,
     /// Columns that some entries lack, which programs that look for changes refuse.
     pub left_out: Vec<String>,
@@ -83,7 +83,7 @@ pub fn history(entries: &[DatabaseEntry]) -> History {
     timed.sort_by_key(|(started, entry)| (*started, entry.id));
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (_, entry) in &timed {
-        entry.figures.iter().for_each(|figure| *counts.entry(column(figure)).or_default() += 1);
+        columns(entry).for_each(|(name, _)| *counts.entry(name).or_default() += 1);
     }
     let (kept, left_out): (Vec<_>, Vec<_>) = counts.into_iter().partition(|(_, count)| *count == timed.len());
     let [kept, left_out] = [kept, left_out].map(|names| names.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
@@ -91,7 +91,7 @@ pub fn history(entries: &[DatabaseEntry]) -> History {
     let line = |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\r\n";
     let mut csv = line(head.collect());
     for (started, entry) in &timed {
-        let values: BTreeMap<String, f64> = entry.figures.iter().map(|figure| (column(figure), figure.value)).collect();
+        let values: BTreeMap<String, f64> = columns(entry).collect();
         let mut cells = vec![
             (started / 1_000_000_000).to_string(),
             entry.id.to_string(),
@@ -107,8 +107,13 @@ pub fn history(entries: &[DatabaseEntry]) -> History {
     History { csv, left_out, without_time: entries.len() - timed.len() }
 }
 
-fn column(figure: &EntryFigure) -> String {
-    if figure.job.is_empty() { figure.name.clone() } else { format!("{}.{}", figure.job, figure.name) }
+/// The figures of an entry by column.
+fn columns(entry: &DatabaseEntry) -> impl Iterator<Item = (String, f64)> {
+    let is_single = entry.figures.iter().all(|figure| figure.job == entry.figures[0].job);
+    entry.figures.iter().map(move |EntryFigure { job, name, value, .. }| {
+        let name = if is_single || job.is_empty() { name.clone() } else { format!("{job}.{name}") };
+        (name, *value)
+    })
 }
 
 /// A cell; one that contains a separator is quoted.

@@ -64,8 +64,8 @@ pub(crate) enum DbAction {
     },
     /// Export entries as text for other programs
     Export {
-        /// `csv`: one line per metric; `jsonl`: one line per entry; `history`: CSV with one line per
-        /// entry and one column per metric that all have, for programs that look for changes
+        /// `csv`: one line per metric; `jsonl`: one line per entry; `history`: CSV, one line per
+        /// entry, one column per metric that all have
         #[arg(long, default_value = "csv", value_parser = ["csv", "jsonl", "history"])]
         format: String,
         #[command(flatten)]
