@@ -8,6 +8,7 @@ use crate::run_options;
 use crate::subcommands::bench::BenchArguments;
 use crate::subcommands::capture::CaptureArguments;
 use crate::subcommands::compare::CompareArguments;
+use crate::subcommands::config::ConfigArguments;
 use crate::subcommands::db::DbAction;
 use crate::subcommands::demo::DemoArguments;
 use crate::subcommands::device::DeviceAction;
@@ -89,6 +90,8 @@ pub(crate) enum Action {
     Kv(KvAction),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
+    /// Show the user's defaults and where each comes from
+    Config(ConfigArguments),
     /// Check what this machine can and cannot do, and print the commands that fix it
     Doctor(DoctorArguments),
     /// Print a shell's completion script

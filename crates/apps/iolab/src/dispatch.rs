@@ -42,6 +42,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Db(action) => subcommands::db::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
+        Action::Config(arguments) => subcommands::config::main(&arguments),
         Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
         Action::Bench(arguments) => subcommands::bench::main(&arguments),
         Action::Kv(action) => subcommands::kv::main(&action),

@@ -40,7 +40,7 @@ use rustix::process::{Resource, getrlimit};
 
 /// `iolab …`.
 pub fn iolab_main(arguments: &[String]) -> ExitCode {
-    match make_room() {
+    match prepare() {
         // As in fio's command line: `iolab --server`, `iolab --client=HOST job.fio`.
         Ok(()) if arguments.get(1).is_some_and(|word| hosts::begins_with_hosts(word)) => {
             exit::code(subcommands::run::main(&arguments[1..]))
@@ -52,7 +52,7 @@ pub fn iolab_main(arguments: &[String]) -> ExitCode {
 
 /// `fio …`.
 pub fn fio_main(arguments: &[String]) -> ExitCode {
-    match make_room() {
+    match prepare() {
         Ok(()) => fio_mode::main(arguments.get(1..).unwrap_or_default()),
         Err(failure) => exit::code(Err(failure)),
     }
@@ -60,6 +60,13 @@ pub fn fio_main(arguments: &[String]) -> ExitCode {
 
 /// Minimum address space for the program itself and a few small jobs.
 const ADDRESSES_BYTES: u64 = 128 << 20;
+
+/// What every command begins with: the user's configuration, whose mistakes none may overlook, and
+/// room.
+fn prepare() -> Result<(), ExitFailure> {
+    iolab_configuration::load().map_err(|error| ExitFailure::mistake(format!("iolab: {error}")))?;
+    make_room()
+}
 
 /// Raises the limits with which the program was started (`ulimit`), or reports that they are too
 /// low: otherwise a signal would end the program without a message. A small stack (`ulimit -s`) is

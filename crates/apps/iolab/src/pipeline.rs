@@ -57,10 +57,15 @@ pub(crate) fn merge_only(asked: &Asked, mode: Mode) -> Result<(), ExitFailure> {
     Ok(())
 }
 
+/// What a job may overwrite: what its command line names, and what the user always allows.
+pub(crate) fn allowed(named: &[String]) -> Vec<PathBuf> {
+    named.iter().map(PathBuf::from).chain(iolab_configuration::allow_destroy()).collect()
+}
+
 /// Builds the plan request of a command line and passes it to `work`.
 pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&PlanRequest<'_>) -> T) -> T {
     let run = &asked.run;
-    let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
+    let allowed = allowed(&run.allow_destroy);
     work(&PlanRequest {
         line: &asked.line,
         mode,

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod device;

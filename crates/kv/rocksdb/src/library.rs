@@ -1,15 +1,16 @@
 //! Finding and loading the library, once for the process.
 //!
 //! The search begins with `librocksdb.so` as the loader finds it, then `librocksdb.so.VERSION` in
-//! the folders where distributions put libraries, the newest supported version first. The variable
-//! `IOLAB_ROCKSDB` names one file instead. The library is never unloaded: its threads may outlive a
-//! store.
+//! the folders where distributions put libraries, the newest supported version first. The setting
+//! `rocksdb` names one file instead. The library is never unloaded, because its threads may outlive
+//! a store.
 #![allow(unsafe_code, reason = "island: dlopen, dlsym, dladdr")]
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use iolab_configuration::UserSetting;
 use iolab_kv::{ErrorKind, StoreError};
 
 use crate::symbols::Symbols;
@@ -19,9 +20,6 @@ pub(crate) const INSTALL: &str = "apt-get install librocksdb-dev";
 
 /// Versions whose C interface has the functions used here.
 const SUPPORTED: std::ops::RangeInclusive<u32> = 7..=11;
-
-/// The variable that names the library.
-const VARIABLE: &str = "IOLAB_ROCKSDB";
 
 /// The loaded library.
 #[derive(Debug)]
@@ -60,8 +58,8 @@ impl Library {
 /// The library, loaded on first use.
 pub(crate) fn library() -> Result<&'static Library, StoreError> {
     static LIBRARY: OnceLock<Result<Library, StoreError>> = OnceLock::new();
-    let loaded = LIBRARY.get_or_init(|| match std::env::var_os(VARIABLE) {
-        Some(path) => load(Path::new(&path)),
+    let loaded = LIBRARY.get_or_init(|| match iolab_configuration::folder(UserSetting::Rocksdb) {
+        Some(path) => load(&path),
         None => search(),
     });
     loaded.as_ref().map_err(StoreError::clone)

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use iolab_activity::{Console, Failure, FailureKind, ProgressLine, ProgressUnit};
 use iolab_bounded_read::STUDY_FOLDER;
 use iolab_comparison::RunSummary;
+use iolab_configuration::UserSetting;
 use iolab_process::INTERRUPTS;
 use iolab_recording::Recording;
 use iolab_store::{Database, DatabaseError, EntryKind, NewEntry};
@@ -17,15 +18,18 @@ use iolab_study::JobSource;
 use crate::recordings;
 use crate::run_files::{self, TrialFile};
 
-/// `IOLAB_DB`, unless that is empty or `none`; else `NAME.db` beside the folder of recordings.
-/// `None` if nothing must be kept.
+/// The user's `database`, else `NAME.db` beside the folder of recordings. `None` if nothing must be
+/// kept: `none`, or an empty `IOLAB_DB`.
 ///
 /// # Errors
 /// There is no folder for it.
 pub fn path() -> Result<Option<PathBuf>, Failure> {
-    match std::env::var_os("IOLAB_DB") {
-        Some(value) if value.is_empty() || value == "none" => Ok(None),
-        Some(value) => Ok(Some(PathBuf::from(value))),
+    if std::env::var_os("IOLAB_DB").is_some_and(|value| value.is_empty()) {
+        return Ok(None);
+    }
+    match iolab_configuration::folder(UserSetting::Database) {
+        Some(value) if value.as_os_str() == "none" => Ok(None),
+        Some(value) => Ok(Some(value)),
         None => Ok(Some(recordings::folder()?.with_extension("db"))),
     }
 }
@@ -53,7 +57,13 @@ pub fn open_to_read() -> Result<Database, Failure> {
 }
 
 fn no_database() -> Failure {
-    Failure::mistake("IOLAB_DB turns the database off: unset it, or set it to a file")
+    Failure::mistake(format!("{} turns the database off: set it to a file, or remove it", turned_off_by()))
+}
+
+/// What turned the database off.
+pub fn turned_off_by() -> String {
+    let configured = iolab_configuration::value(UserSetting::Database);
+    configured.map_or("IOLAB_DB".to_owned(), |(_, origin)| origin.to_string())
 }
 
 /// The files that a database is made of.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use iolab_activity::{Console, Failure, FailureContext};
 use iolab_bounded_read::ReadError;
 use iolab_clock::Clock;
+use iolab_configuration::UserSetting;
 use iolab_outputs::{Output, OutputError, OutputKind, OutputPlace, Outputs, make_private_folder};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
@@ -240,7 +241,7 @@ fn load_partial(file: &File, bytes: &[u8]) -> Result<Loaded, String> {
     Ok(Loaded { recording, notes })
 }
 
-/// `$IOLAB_RECORDINGS`, else the user's data folder (XDG Base Directory Specification).
+/// The user's `recordings`, else the user's data folder (XDG Base Directory Specification).
 ///
 /// # Errors
 /// There is no such folder.
@@ -248,7 +249,7 @@ pub fn folder() -> Result<PathBuf, Failure> {
     let none =
         || Failure::failed("no folder for recordings: set IOLAB_RECORDINGS or HOME, or name a file with --record");
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("IOLAB_RECORDINGS")
+    iolab_configuration::folder(UserSetting::Recordings)
         .or_else(|| Some(variable("XDG_DATA_HOME")?.join("iolab/recordings")))
         .or_else(|| Some(variable("HOME")?.join(".local/share/iolab/recordings")))
         .ok_or_else(none)

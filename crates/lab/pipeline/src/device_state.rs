@@ -20,9 +20,11 @@ pub fn settings_machine() -> Result<Machine, Failure> {
     Ok(Machine::new(Path::new("/"), &folder.join("device-settings")))
 }
 
-fn state_folder() -> Option<PathBuf> {
+/// The folder of what must survive the program: the setting `state`, else that of the system for
+/// root and of the user for others (XDG Base Directory Specification).
+pub fn state_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(folder) = variable("IOLAB_STATE") {
+    if let Some(folder) = iolab_configuration::folder(iolab_configuration::UserSetting::State) {
         return Some(folder);
     }
     if rustix::process::geteuid().is_root() {

@@ -17,6 +17,7 @@ mod surroundings;
 
 pub use device_state::{
     changes_device_settings, check_device_settings, left_over_settings, restore_device_settings, settings_machine,
+    state_folder,
 };
 pub use idleness::{IdleThreads, IdlenessObserver};
 pub use pipeline::{JudgedPlan, Pipeline, PlanRequest, Planned, read_job_file, redaction};

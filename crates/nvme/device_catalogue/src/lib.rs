@@ -75,16 +75,22 @@ pub struct Entry {
 const SUFFIX: &str = "device";
 
 impl Catalogue {
-    /// The user's own catalogue: `IOLAB_DEVICES`, or `devices` in iolab's state folder (XDG Base
-    /// Directory Specification).
+    /// The user's own catalogue: the setting `devices`, or `devices` in iolab's state folder (XDG
+    /// Base Directory Specification).
     ///
     /// # Errors
     /// None of these variables is set.
     pub fn of_user() -> Result<Catalogue> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-        let folder = set("IOLAB_DEVICES").or_else(|| state().map(|state| state.join("iolab/devices")));
+        let own = iolab_configuration::folder(iolab_configuration::UserSetting::Devices);
+        let folder = own.or_else(|| state().map(|state| state.join("iolab/devices")));
         Ok(Catalogue { folder: folder.ok_or(CatalogueError::NoPlace)? })
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -155,7 +155,9 @@ impl FilterArguments {
 
 pub(crate) fn main(action: &DbAction) -> Result<u8, ExitFailure> {
     if let DbAction::Path = action {
-        let path = database::path()?.map_or("none (IOLAB_DB)".to_owned(), |path| path.display().to_string());
+        let path = database::path()?;
+        let path =
+            path.map_or_else(|| format!("none ({})", database::turned_off_by()), |path| path.display().to_string());
         output::print(&format!("{path}\n"))?;
         return Ok(0);
     }

@@ -1,6 +1,6 @@
 //! `iolab run`: everything from the job to the report.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iolab_activity::Console;
 use iolab_jobfile::command_line::{self, CommandLine};
@@ -63,7 +63,7 @@ pub(crate) fn execute_as(
     format: Option<Format>,
 ) -> Result<Recording, ExitFailure> {
     let plan = &planned.plan;
-    let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
+    let allowed = pipeline::allowed(&run.allow_destroy);
     let JudgedPlan { accepted, guard } = pipeline::judge(plan, mode, &allowed)?;
     // Warnings about data that may be lost are printed in both modes, although scripts take any
     // output on fio's standard error for a failure.

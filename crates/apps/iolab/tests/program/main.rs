@@ -6,6 +6,7 @@
 mod bench;
 mod capture;
 mod compare;
+mod config;
 mod db;
 mod device_catalogue;
 mod device_media;

@@ -103,6 +103,7 @@ impl Lab {
         let child = Command::new(program)
             .args(arguments)
             .current_dir(self.folder.path())
+            .env("IOLAB_CONFIG", "none")
             .env("IOLAB_RECORDINGS", self.path("recordings"))
             .env("IOLAB_DEVICES", self.path("devices"))
             .envs(environment.iter().map(|(name, value)| (name, value)))
