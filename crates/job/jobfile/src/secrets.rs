@@ -96,10 +96,9 @@ impl<'a> SecretNames<'a> {
             return true;
         }
         let is_other = || find_option(name).is_some() || engine_option(name, self.surroundings).is_some();
-        let begins = |secret: &&&str| name.len() > 1 && secret.starts_with(name);
-        let resembles =
-            || self.names.iter().find(begins).is_some() || closest(name, self.names.iter().copied()).is_some();
-        resembles() && !is_other()
+        let begins = || name.len() > 1 && self.names.iter().any(|secret| secret.starts_with(name));
+        let resembles = begins() || closest(name, self.names.iter().copied()).is_some();
+        resembles && !is_other()
     }
 
     /// Hides the secrets of a job file, also in its comments.
@@ -117,7 +116,7 @@ impl<'a> SecretNames<'a> {
             }
             begin += line.len();
         }
-        hide(text, secrets);
+        secrets.into_iter().for_each(|range| hide(text, range));
     }
 }
 
@@ -127,13 +126,11 @@ fn last_word(text: &str) -> &str {
     text.rsplit(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-').next().unwrap_or(text)
 }
 
-/// Replaces ranges of a text by asterisks; variables stay.
-pub(crate) fn hide(text: &mut String, secrets: impl IntoIterator<Item = Range<usize>>) {
-    for range in secrets {
-        if !is_variable(&text[range.clone()]) {
-            let asterisks = "*".repeat(range.len());
-            text.replace_range(range, &asterisks);
-        }
+/// Replaces a range of a text by asterisks; a variable stays.
+pub(crate) fn hide(text: &mut String, range: Range<usize>) {
+    if !is_variable(&text[range.clone()]) {
+        let asterisks = "*".repeat(range.len());
+        text.replace_range(range, &asterisks);
     }
 }
 

@@ -68,11 +68,12 @@ impl<'a> Arguments<'a> {
             let of_next = at > 0 && !argument.starts_with('-') && is_secret(&self.arguments[at - 1]);
             match of_option {
                 // The name of an option has no quotes, so that it is as long in the text.
-                Some((option, _)) => hide(&mut text, [inner.start + option.len() + 1..inner.end]),
-                None if of_next => hide(&mut text, [inner]),
+                Some((option, _)) => hide(&mut text, inner.start + option.len() + 1..inner.end),
+                None if of_next => hide(&mut text, inner),
                 None => {
                     let passwords = address_passwords(&self.text[inner.clone()]);
-                    hide(&mut text, passwords.into_iter().map(|at| inner.start + at.start..inner.start + at.end));
+                    let places = passwords.into_iter().map(|at| inner.start + at.start..inner.start + at.end);
+                    places.for_each(|range| hide(&mut text, range));
                 }
             }
         }
