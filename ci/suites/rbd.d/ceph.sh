@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # A Ceph of one monitor and one store of objects in memory, without any service of the machine. Sourced by suites:
 #   ceph_missing            prints the programs that are missing, after trying to install them
-#   ceph_up                 starts it in $folder, whose configuration CEPH_CONF names; image `rbd/img` of 256 MiB, `rbd/theirs` of 64 MiB
+#   ceph_up [AUTH]          starts it, with authentication `cephx` or `none` (the default), in $folder, whose configuration CEPH_CONF names; image `rbd/img` of 256 MiB, `rbd/theirs` of 64 MiB
 #   ceph_down               ends it
-ceph_programs() { for tool in ceph-mon ceph-osd ceph rbd monmaptool; do command -v "$tool" >/dev/null || echo "$tool"; done; }
+ceph_programs() { for tool in ceph-mon ceph-osd ceph ceph-authtool rados rbd monmaptool; do command -v "$tool" >/dev/null || echo "$tool"; done; }
 ceph_missing() {
     if [[ -n $(ceph_programs) && -e /etc/debian_version ]]; then
         local packages=(ceph-mon ceph-osd ceph-common)
@@ -21,6 +21,7 @@ ceph_down() {
 }
 ceph_up() {
     free() { python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
+    local auth=${1:-none}
     one=$(free) two=$(free)
     fsid=$(cat /proc/sys/kernel/random/uuid) osd=$(cat /proc/sys/kernel/random/uuid)
     mkdir "$folder/run" "$folder/mon" "$folder/osd"
@@ -30,9 +31,10 @@ fsid = $fsid
 mon host = [v2:127.0.0.1:$one,v1:127.0.0.1:$two]
 public addr = 127.0.0.1
 cluster addr = 127.0.0.1
-auth cluster required = none
-auth service required = none
-auth client required = none
+auth cluster required = $auth
+auth service required = $auth
+auth client required = $auth
+keyring = $folder/keyring
 run dir = $folder/run
 log file = $folder/\$name.log
 admin socket = $folder/run/\$name.asok
@@ -53,8 +55,11 @@ ms bind ipv6 = false
 admin socket =
 log file =
 CONF
+    ceph-authtool --create-keyring "$folder/keyring" --gen-key -n mon. --cap mon 'allow *'
+    ceph-authtool "$folder/keyring" --gen-key -n client.admin --cap mon 'allow *' --cap osd 'allow *'
+    ceph-authtool "$folder/keyring" --gen-key -n osd.0 --cap mon 'allow profile osd' --cap osd 'allow *'
     monmaptool --create --fsid "$fsid" --addv a "[v2:127.0.0.1:$one,v1:127.0.0.1:$two]" "$folder/monmap"
-    ceph-mon -i a --mkfs --monmap "$folder/monmap"
+    ceph-mon -i a --mkfs --monmap "$folder/monmap" --keyring "$folder/keyring"
     ceph-mon -i a
     timeout 60 ceph osd new "$osd"
     ceph-osd -i 0 --mkfs --osd-uuid "$osd"

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use iolab_options::{Settings, Value};
 use iolab_pipeline::Planned;
+use iolab_recording::Redaction;
 use iolab_resolve::Mode;
 use iolab_runner::{Telling, ToldKind, told_line};
 
@@ -94,10 +95,10 @@ impl Debug {
         let id = std::process::id();
         let mut text = String::new();
         if self.has("parse") {
-            parsed(&mut text, id, &planned.jobs.global);
-            for job in &planned.jobs.jobs {
-                parsed(&mut text, id, &job.own);
-                parsed(&mut text, id, &job.engine_settings);
+            let secrets = planned.redaction.secrets_only();
+            let jobs = planned.jobs.jobs.iter().flat_map(|job| [&job.own, &job.engine_settings]);
+            for settings in [&planned.jobs.global].into_iter().chain(jobs) {
+                parsed(&mut text, id, settings, &secrets);
             }
         }
         if self.has("random") {
@@ -124,11 +125,15 @@ impl Debug {
 }
 
 /// Settings in the order in which they were written.
-fn parsed(text: &mut String, id: u32, settings: &Settings) {
+fn parsed(text: &mut String, id: u32, settings: &Settings, secrets: &Redaction) {
     let mut written: Vec<_> = settings.iter().filter(|(_, setting)| setting.span.1 > 0).collect();
     written.sort_by_key(|(_, setting)| (setting.source, setting.span));
     for (name, setting) in written {
-        text.push_str(&told_line("parse", id, &format!("handle_option={name}, ptr={}", setting.text)));
+        text.push_str(&told_line(
+            "parse",
+            id,
+            &format!("handle_option={name}, ptr={}", secrets.option(name, &setting.text)),
+        ));
         let number = match &setting.value {
             Value::Integer(number) => Some(number.to_string()),
             Value::Flag(is_on) => Some(u8::from(*is_on).to_string()),

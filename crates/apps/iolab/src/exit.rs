@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use iolab_activity::FailureKind;
 use iolab_device_catalogue::CatalogueError;
+use iolab_options::without_passwords;
 use iolab_outputs::OutputError;
 
 /// The user's mistake: bad option, bad job file, unreadable input.
@@ -81,7 +82,7 @@ pub(crate) fn code(result: Result<u8, ExitFailure>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("{}", failure.message.trim_end());
+            eprintln!("{}", without_passwords(failure.message.trim_end()));
             ExitCode::from(failure.code)
         }
     }

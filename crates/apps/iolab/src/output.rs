@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use iolab_options::without_passwords;
 use iolab_outputs::{OutputKind, Outputs};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
@@ -28,7 +29,7 @@ pub(crate) const OUTPUT: &str = "the output (-o)";
 /// The command line of this program, for the part of a page about its origin.
 pub(crate) fn command_line() -> String {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    format!("iolab {}", words.join(" "))
+    without_passwords(&format!("iolab {}", words.join(" "))).into_owned()
 }
 
 /// One report format.

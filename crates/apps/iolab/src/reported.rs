@@ -43,7 +43,8 @@ pub(crate) struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    /// Does `work`, which is the run, and everything around it. The run appends to the file that it
+    /// Does `work`, which is the run, and everything around it. Returns the recording as it may be
+    /// shown. The run appends to the file that it
     /// is given, tells the observer what happens, and tells what `--debug` asks for.
     pub(crate) fn around(
         self,
@@ -82,21 +83,22 @@ impl Reported<'_> {
         // Beyond this point nothing is measured.
         let kept = keep_recording(&redacted(&recording, redaction), keeping, &mut outputs, run, mode);
         let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
-        let printed = output.into_inner().finish(&shown(&recording, redaction, mode));
+        let shown = shown(&recording, redaction, mode).into_owned();
+        let printed = output.into_inner().finish(&shown);
         let program = if mode == Mode::Fio { "fio" } else { "iolab" };
         if kept.is_err() || printed.is_err() {
             // The run is over: what else there is to say of it must not be lost with what could not
             // be written.
-            show_outcomes(&recording, program);
+            show_outcomes(&shown, program);
         }
         let saved = kept?;
         printed?;
         triggered?;
         if saved == log_files::Saved::CutShort {
-            show_outcomes(&recording, program);
+            show_outcomes(&shown, program);
             return Err(ExitFailure { code: INTERRUPTED, message: "iolab: interrupted while writing logs".to_owned() });
         }
-        Ok(recording)
+        Ok(shown)
     }
 }
 
@@ -130,10 +132,13 @@ fn redacted<'r>(recording: &'r Recording, redaction: &Redaction) -> Cow<'r, Reco
     kept
 }
 
-/// What reports are made of: as they will be made again from what is kept; those of fio show
-/// values, as fio's do.
+/// What reports are made of: as they will be made again from what is kept. Those of fio show the
+/// values of variables, as fio's do, but no secrets.
 fn shown<'r>(recording: &'r Recording, redaction: &Redaction, mode: Mode) -> Cow<'r, Recording> {
-    if mode == Mode::Fio { Cow::Borrowed(recording) } else { redacted(recording, redaction) }
+    match mode {
+        Mode::Fio => redacted(recording, &redaction.secrets_only()),
+        _ => redacted(recording, redaction),
+    }
 }
 
 /// Saves the recording and lists it in the database.

@@ -17,6 +17,7 @@
 //! }
 //! ```
 
+mod bench;
 #[cfg(test)]
 mod canaries;
 mod data;
@@ -31,6 +32,7 @@ use iolab_options::{Setting, Settings};
 
 use crate::OpKind;
 
+pub use bench::{BENCH_BLOCK, BENCH_DEPTH, LaneBench, numbered_blocks};
 pub use data::{
     data_reads_back_through_every_slot, only_the_named_part_of_a_slot_is_used, short_reads_are_short,
     syncs_complete_with_zero, trimmed_ranges_read_as_zeroes,

@@ -163,6 +163,9 @@ pub enum FileUse {
     Devices,
     /// The same, one device for each job: this option of the engine names it, else `filename`.
     DeviceNamedBy(&'static str),
+    /// Names of objects in a store that the engine reaches itself. Their sizes are the job's. Its
+    /// jobs are threads of one process, as the library that reaches the store demands.
+    Objects,
     /// Nothing: offsets are made up.
     Nothing,
 }
@@ -171,5 +174,10 @@ impl FileUse {
     /// Whether the engine opens devices itself.
     pub fn is_devices(self) -> bool {
         matches!(self, FileUse::Devices | FileUse::DeviceNamedBy(_))
+    }
+
+    /// Whether the engine's jobs are threads of one process.
+    pub fn needs_threads(self) -> bool {
+        self.is_devices() || self == FileUse::Objects
     }
 }

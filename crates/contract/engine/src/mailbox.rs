@@ -4,13 +4,15 @@
 //! lane: begin(slot) ─▶ library ─▶ callback, any thread: post(slot, result) ─▶ lane: take
 //!                                                  └── eventfd, if the lane sleeps on one
 //! ```
+//! A library that hands an address to its callbacks gets that of the slot's [`Arrival`].
 //!
 //! No locks, and no memory after `new`. A result that nobody waits for, such as the second one of
 //! an operation, is passed over. Of the two orders of a late result and the next operation of its
 //! slot, only the library knows which is right: it calls back once for each operation.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
@@ -131,10 +133,61 @@ impl Mailbox {
     }
 }
 
+/// The place to which a callback brings the result of a slot's operation.
+#[derive(Debug)]
+pub struct Arrival {
+    mailbox: Arc<Mailbox>,
+    slot: u16,
+    /// Bytes that the operation moves if it succeeds.
+    moves: AtomicU32,
+    /// Whether the library says how many it has moved.
+    counts: AtomicBool,
+}
+
+impl Arrival {
+    /// One for each slot, at addresses that stay while the list lives.
+    pub fn of_slots(mailbox: &Arc<Mailbox>, slots: usize) -> Box<[Arrival]> {
+        let arrival = |slot| Arrival {
+            mailbox: Arc::clone(mailbox),
+            slot: slot as u16,
+            moves: AtomicU32::new(0),
+            counts: AtomicBool::new(false),
+        };
+        (0..slots).map(arrival).collect()
+    }
+
+    /// Expects a result. Returns whether the slot was free.
+    pub fn begin(&self, moves: u32, counts: bool) -> bool {
+        let is_free = self.mailbox.begin(self.slot);
+        if is_free {
+            // Relaxed: as in `Mailbox::begin`.
+            self.moves.store(moves, Ordering::Relaxed);
+            self.counts.store(counts, Ordering::Relaxed);
+        }
+        is_free
+    }
+
+    /// Undoes [`Arrival::begin`].
+    pub fn cancel(&self) {
+        self.mailbox.cancel(self.slot);
+    }
+
+    /// Brings what the library says: a negative errno, or how many bytes it has moved if it counts
+    /// them. More than were asked for have not been.
+    pub fn land(&self, value: i64) {
+        let moves = i64::from(self.moves.load(Ordering::Relaxed));
+        let result = match value {
+            ..0 => value.max(-4095),
+            _ if self.counts.load(Ordering::Relaxed) => value.min(moves),
+            _ => moves,
+        };
+        self.mailbox.post(self.slot, result as i32);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     fn taken(mailbox: &Mailbox) -> Vec<(u32, i32)> {
         let mut all = Vec::new();
@@ -156,6 +209,29 @@ mod tests {
         assert!(mailbox.begin(7));
         mailbox.cancel(7);
         assert!(!mailbox.post(7, 1) && taken(&mailbox).is_empty());
+    }
+
+    #[test]
+    fn what_lands_is_what_was_asked_for_at_most() {
+        let mailbox = Arc::new(Mailbox::silent(2));
+        let arrivals = Arrival::of_slots(&mailbox, 2);
+        for (value, counts, result) in [
+            (0, false, 512),
+            (7, false, 512),
+            (7, true, 7),
+            (1 << 40, true, 512),
+            (-5, true, -5),
+            (-99_999, false, -4095),
+        ] {
+            assert!(arrivals[1].begin(512, counts) && !arrivals[1].begin(1, counts));
+            arrivals[1].land(value);
+            arrivals[1].land(3);
+            assert_eq!(taken(&mailbox), [(1, result)], "{value}");
+        }
+        assert!(arrivals[0].begin(1, false));
+        arrivals[0].cancel();
+        arrivals[0].land(1);
+        assert!(taken(&mailbox).is_empty());
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct OptionEntry {
     pub summary: &'static str,
     /// One or more sentences for `iolab explain` and the reference; may be empty.
     pub details: &'static str,
+    /// Whether its text is a secret (a password, a key): it is neither shown nor saved.
+    pub is_secret: bool,
     /// How far iolab supports it.
     pub status: SupportStatus,
     /// How it differs from fio, in a sentence without a full stop; empty if it does not, or if fio
@@ -44,6 +46,7 @@ impl OptionEntry {
         default: DefaultValue::Absent,
         summary: "",
         details: "",
+        is_secret: false,
         status: SupportStatus::Supported,
         differs: "",
         accepts: &[],

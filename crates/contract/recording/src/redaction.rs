@@ -1,5 +1,7 @@
-//! Removes the values of environment variables, which job files insert by `${NAME}`, from a
-//! recording before it is kept.
+//! Removes secrets, and the values of environment variables, which job files insert by `${NAME}`,
+//! from a recording before it is kept or shown.
+//!
+//! Secrets are the values of secret options and the passwords in addresses. They become `***`.
 //!
 //! Options are kept as they were written. In all other free text (paths, commands, messages, the
 //! command line) a value is replaced by its `${NAME}`. Numbers and words of fixed vocabularies are
@@ -9,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use iolab_options::HIDDEN;
 use iolab_plan::{BufferContent, BufferMemory, Plan, WorkerPlan};
 
 use crate::recording::Recording;
@@ -23,8 +26,18 @@ const SHORTEST_BYTES: usize = 4;
 pub struct Redaction {
     /// `(option, its text)` and what was written.
     options: BTreeMap<(String, String), String>,
-    /// Values and their replacements, the longest first.
-    values: Vec<(String, String)>,
+    /// Those of them that hold secrets.
+    secret_options: BTreeMap<(String, String), String>,
+    /// What is removed, the longest first.
+    values: Vec<Removed>,
+}
+
+/// A value and what stands in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Removed {
+    value: String,
+    replacement: String,
+    is_secret: bool,
 }
 
 impl Redaction {
@@ -36,24 +49,62 @@ impl Redaction {
     ) -> Redaction {
         let options = options.into_iter().map(|(option, text, written)| ((option, text), written)).collect();
         let variables = variables.into_iter().filter(|(_, value)| !value.is_empty());
-        let mut values: Vec<_> = variables.map(|(name, value)| (value, format!("${{{name}}}"))).collect();
-        values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-        Redaction { options, values }
+        let removed = |(name, value)| Removed { value, replacement: format!("${{{name}}}"), is_secret: false };
+        let mut redaction =
+            Redaction { options, secret_options: BTreeMap::new(), values: variables.map(removed).collect() };
+        redaction.sort();
+        redaction
+    }
+
+    /// Removes secrets, too: options that hold some, as `(option, text, text as shown)`, and the
+    /// secrets themselves.
+    #[must_use]
+    pub fn and_secrets(
+        mut self,
+        options: impl IntoIterator<Item = (String, String, String)>,
+        secrets: impl IntoIterator<Item = String>,
+    ) -> Redaction {
+        for (option, text, shown) in options {
+            // Texts of options also become names of files.
+            self.values.push(Removed { value: text.clone(), replacement: shown.clone(), is_secret: true });
+            let [value, replacement] = [&text, &shown].map(|text| text.replace("\\:", ":"));
+            self.values.push(Removed { value, replacement, is_secret: true });
+            self.secret_options.insert((option, text), shown);
+        }
+        let removed = |value| Removed { value, replacement: HIDDEN.to_owned(), is_secret: true };
+        self.values.extend(secrets.into_iter().filter(|value| !value.is_empty()).map(removed));
+        self.sort();
+        self
+    }
+
+    /// Of values of the same length, those of variables come first.
+    fn sort(&mut self) {
+        self.values.sort_by_key(|removed| std::cmp::Reverse(removed.value.len()));
+        self.values.dedup();
+    }
+
+    /// What removes the secrets, and no other values of variables.
+    #[must_use]
+    pub fn secrets_only(&self) -> Redaction {
+        let mut own = self.clone();
+        own.options.clear();
+        own.values.retain(|removed| removed.is_secret);
+        own
     }
 
     /// Whether there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        self.options.is_empty() && self.values.is_empty()
+        self.options.is_empty() && self.secret_options.is_empty() && self.values.is_empty()
     }
 
     /// A text without the values.
     pub fn text(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (value, name) in &self.values {
+        for Removed { value, replacement, .. } in &self.values {
             if text == *value {
-                text.clone_from(name);
+                text.clone_from(replacement);
             } else if value.len() >= SHORTEST_BYTES && text.contains(value.as_str()) {
-                text = text.replace(value.as_str(), name);
+                text = text.replace(value.as_str(), replacement);
             }
         }
         text
@@ -99,7 +150,8 @@ impl Redaction {
         texts.iter_mut().for_each(|text| *text = self.text(text));
     }
 
-    fn plan(&self, plan: &mut Plan) {
+    /// Removes the values from a plan.
+    pub fn plan(&self, plan: &mut Plan) {
         for source in &mut plan.sources {
             let words = source.text.split_inclusive(char::is_whitespace);
             source.text = match source.name.as_str() {
@@ -118,10 +170,14 @@ impl Redaction {
     }
 
     fn options(&self, options: &mut BTreeMap<String, String>) {
-        for (name, text) in options {
-            let written = self.options.get(&(name.clone(), text.clone()));
-            *text = self.text(written.unwrap_or(text));
-        }
+        options.iter_mut().for_each(|(name, text)| *text = self.option(name, text));
+    }
+
+    /// The text of an option without the values.
+    pub fn option(&self, name: &str, text: &str) -> String {
+        let own = (name.to_owned(), text.to_owned());
+        let written = self.secret_options.get(&own).or_else(|| self.options.get(&own));
+        self.text(written.unwrap_or(&own.1))
     }
 
     fn worker_plan(&self, plan: &mut WorkerPlan) {
@@ -198,6 +254,32 @@ mod tests {
         assert_eq!(redaction.word("--bs=4k"), "--bs=${N}");
         assert_eq!(redaction.word_and_space("--description=hunter2 "), "--description=${PW} ");
         assert!(Redaction::default().is_empty());
+    }
+
+    #[test]
+    fn secrets_are_hidden_also_where_variables_are_shown() {
+        let owned = |(a, b, c): (&str, &str, &str)| (a.to_owned(), b.to_owned(), c.to_owned());
+        let options = [
+            ("filename", r"i\://u%p1@h/t/1", r"i\://u%***@h/t/1"),
+            ("key", "hunter2", "${KEY}"),
+            ("token", "abcdef", "***"),
+        ];
+        let secrets = ["p1", "hunter2", "abcdef"].map(str::to_owned);
+        let all =
+            Redaction::new([], [("KEY".to_owned(), "hunter2".to_owned()), ("DIR".to_owned(), "/mnt/x".to_owned())])
+                .and_secrets(options.map(owned), secrets);
+        let secrets = all.secrets_only();
+        for (text, kept, shown) in [
+            (r"i\://u%p1@h/t/1", r"i\://u%***@h/t/1", r"i\://u%***@h/t/1"),
+            ("no unit i://u%p1@h/t/1 there", "no unit i://u%***@h/t/1 there", "no unit i://u%***@h/t/1 there"),
+            ("hunter2 in /mnt/x", "${KEY} in ${DIR}", "${KEY} in /mnt/x"),
+            ("abcdef", "***", "***"),
+        ] {
+            assert_eq!((all.text(text).as_str(), secrets.text(text).as_str()), (kept, shown));
+        }
+        assert_eq!(secrets.option("key", "hunter2"), "${KEY}");
+        assert_eq!(secrets.word("--token=abcdef"), "--token=***");
+        assert!(!secrets.is_empty());
     }
 
     #[test]

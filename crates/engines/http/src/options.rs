@@ -26,6 +26,10 @@ const fn text(name: &'static str, summary: &'static str, details: &'static str) 
     OptionEntry { name, kind: ValueKind::Text, summary, details, accepts: &[("a", "a")], ..OptionEntry::BLANK }
 }
 
+const fn secret(name: &'static str, summary: &'static str) -> OptionEntry {
+    OptionEntry { is_secret: true, ..text(name, summary, "") }
+}
+
 const fn customer_key(name: &'static str) -> OptionEntry {
     OptionEntry {
         status: SupportStatus::Refused("requests with keys of customers are not built in"),
@@ -84,21 +88,21 @@ pub(crate) static OPTIONS: [OptionEntry; 17] = [
         ..OptionEntry::BLANK
     },
     text("http_user", "Name for Basic authentication", ""),
-    text("http_pass", "Password for Basic authentication", ""),
+    secret("http_pass", "Password for Basic authentication"),
     text("http_s3_keyid", "Access key of S3", ""),
-    text("http_s3_key", "Secret key of S3", ""),
+    secret("http_s3_key", "Secret key of S3"),
     OptionEntry {
         default: DefaultValue::Text("us-east-1"),
         ..text("http_s3_region", "Region of S3, which is part of signatures", "")
     },
-    text("http_s3_security_token", "Token of temporary keys of S3", ""),
+    secret("http_s3_security_token", "Token of temporary keys of S3"),
     OptionEntry {
         default: DefaultValue::Text("STANDARD"),
         ..text("http_s3_storage_class", "Storage class of objects that are written to S3", "")
     },
-    customer_key("http_s3_sse_customer_key"),
+    OptionEntry { is_secret: true, ..customer_key("http_s3_sse_customer_key") },
     customer_key("http_s3_sse_customer_algorithm"),
-    text("http_swift_auth_token", "Token for Swift", ""),
+    secret("http_swift_auth_token", "Token for Swift"),
     OptionEntry {
         name: "http_verbose",
         kind: ValueKind::Integer { min: 0, max: 2 },

@@ -1,4 +1,4 @@
-//! An image: a client of the cluster, a pool, and the image in it. Cold.
+//! A client of the cluster, a pool, and an image in it. Cold.
 //!
 //! Everything is given back in the opposite order when it is dropped. The time of each step is
 //! bounded by settings of the client.
@@ -11,7 +11,7 @@ use std::io;
 use iolab_engine::OpenError;
 use iolab_options::Settings;
 
-use crate::libraries::{INSTALL, Images, Libraries, Rados};
+use crate::libraries::{INSTALL, INSTALL_OBJECTS, Images, Rados};
 use crate::options::Asked;
 
 /// How an image is opened.
@@ -37,9 +37,34 @@ impl Drop for Client {
 
 /// A pool.
 #[derive(Debug)]
-struct Pool {
+pub(crate) struct Pool {
     client: Client,
-    handle: *mut c_void,
+    pub(crate) handle: *mut c_void,
+}
+
+// SAFETY: librados allows a handle to be used by any thread; a lane uses its own.
+unsafe impl Send for Pool {}
+
+impl Pool {
+    /// Connects a new client, and opens the pool of the options.
+    ///
+    /// # Errors
+    /// A missing library, or what the cluster says.
+    pub(crate) fn open(asked: &Asked) -> Result<Pool, OpenError> {
+        let rados = *Rados::get().map_err(|error| missing(&error.to_string(), INSTALL_OBJECTS))?;
+        let client = Client::connect(rados, asked)?;
+        let pool = c_text(&asked.pool)?;
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: a connected client, a C string, and a place of ours for the answer.
+        let status = unsafe { (rados.rados_ioctx_create)(client.handle, pool.as_ptr(), &mut handle) };
+        check(status, || format!("pool {}", asked.pool))?;
+        Ok(Pool { client, handle })
+    }
+}
+
+/// The error for a library that is not there.
+pub(crate) fn missing(what: &str, install: &str) -> OpenError {
+    OpenError { message: format!("ceph: {what}; install it with: {install}"), errno: Some(libc::ENOENT) }
 }
 
 impl Drop for Pool {
@@ -71,19 +96,9 @@ impl Image {
     /// A missing library, or what the cluster says.
     pub(crate) fn open(name: &str, options: &Settings, access: ImageAccess) -> Result<Image, OpenError> {
         let asked = Asked::of(options);
-        let libraries = Libraries::get().map_err(|error| OpenError {
-            message: format!("rbd: {error}; install it with: {INSTALL}"),
-            errno: Some(libc::ENOENT),
-        })?;
-        let Libraries { rados, images } = libraries;
-        let client = Client::connect(rados, &asked)?;
-        let is_cached = client.setting("rbd_cache").is_none_or(|text| text != "false" && text != "0");
-        let pool = c_text(&asked.pool)?;
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: a connected client, a C string, and a place of ours for the answer.
-        let status = unsafe { (rados.rados_ioctx_create)(client.handle, pool.as_ptr(), &mut handle) };
-        check(status, || format!("pool {}", asked.pool))?;
-        let pool = Pool { client, handle };
+        let images = *Images::get().map_err(|error| missing(&error.to_string(), INSTALL))?;
+        let pool = Pool::open(&asked)?;
+        let is_cached = pool.client.setting("rbd_cache").is_none_or(|text| text != "false" && text != "0");
         let image = c_text(name)?;
         let mut handle = std::ptr::null_mut();
         let open = match access {
@@ -129,10 +144,14 @@ impl Client {
         let status = unsafe { (rados.rados_create2)(&mut handle, cluster.as_ptr(), name.as_ptr(), 0) };
         check(status, || format!("client {}", asked.client))?;
         let client = Client { rados, handle };
-        // SAFETY: a client; null is the usual search for the configuration.
-        let status = unsafe { (rados.rados_conf_read_file)(handle, std::ptr::null()) };
-        check(status, || {
-            format!("no configuration of cluster {} (CEPH_CONF names one; /etc/ceph/ceph.conf)", asked.cluster)
+        let file = asked.configuration.as_deref().map(c_text).transpose()?;
+        // SAFETY: a client, and a C string; null is the usual search for the configuration.
+        let status = unsafe {
+            (rados.rados_conf_read_file)(handle, file.as_ref().map_or(std::ptr::null(), |file| file.as_ptr()))
+        };
+        check(status, || match &asked.configuration {
+            Some(file) => format!("configuration {file}"),
+            None => format!("no configuration of cluster {} (CEPH_CONF names one; /etc/ceph/ceph.conf)", asked.cluster),
         })?;
         let seconds = asked.timeout_seconds.to_string();
         for option in ["client_mount_timeout", "rados_mon_op_timeout", "rados_osd_op_timeout"] {
@@ -166,7 +185,7 @@ impl Client {
     }
 }
 
-fn c_text(text: &str) -> Result<CString, OpenError> {
+pub(crate) fn c_text(text: &str) -> Result<CString, OpenError> {
     let wrong = |what| OpenError { message: format!("rbd: {what}"), errno: Some(libc::EINVAL) };
     iolab_c_library::c_text(text).map_err(wrong)
 }

@@ -1,10 +1,13 @@
-//! The `rbd` engine: images of Ceph, by `librbd` and `librados`, which are loaded when they are
-//! needed.
+//! The engines `rbd` and `rados`: images and objects of Ceph, by `librbd` and `librados`, which are
+//! loaded when they are needed.
 //!
 //! ```text
 //! options ─ cluster: connected, image open ▶ lane ─ rbd_aio_… ▶ threads of librbd ─▶ the cluster
 //!                                             ▲                        │
 //!                                             └── eventfd, completions ┘
+//! options ─ cluster: connected, pool open ▶ object_lane ─ rados_aio_… ▶ threads of librados ─▶ the cluster
+//!                                             ▲                              │
+//!                                             └──── mailbox, its eventfd ────┘
 //! ```
 //!
 //! Unsafe island: the libraries' threads read and write slots while the lane owns them.
@@ -13,6 +16,8 @@
 mod cluster;
 mod lane;
 mod libraries;
+mod object;
+mod object_lane;
 mod options;
 mod safety;
 #[cfg(test)]
@@ -26,6 +31,7 @@ use iolab_engine::{
 use iolab_options::Settings;
 
 pub use lane::RbdLane;
+pub use object_lane::RadosLane;
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
@@ -67,5 +73,44 @@ impl Engine for Rbd {
 
     fn library() -> Option<EngineLibrary> {
         Some(libraries::described())
+    }
+}
+
+/// The engine for objects.
+#[derive(Debug, Clone, Copy)]
+pub struct RadosObjects;
+
+impl Engine for RadosObjects {
+    type Lane = RadosLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "rados",
+        aliases: &[],
+        summary: "Objects of Ceph, by librados",
+        details: "Each file of a job is an object of the pool, of that name; the cluster is found as by rbd. Reads and \
+            writes become rados_aio_read and rados_aio_write, trims a write operation that zeroes, fsyncs \
+            rados_aio_flush_async. A read ends where the object ends. Each job is a client of its own, a thread of one \
+            process. An object that holds data and has not been made by iolab (which sets the attribute iolab) is not \
+            written to, unless --allow-destroy names it.",
+        options: &options::OBJECT_OPTIONS,
+        capabilities: Capabilities {
+            files: FileUse::Objects,
+            extends_files: true,
+            polling: Polling::WithOption(&["busy_poll"]),
+            ..Capabilities::DEVICES
+        },
+        trials: &[],
+    };
+
+    fn open(request: &LaneRequest<'_>) -> Result<RadosLane, OpenError> {
+        RadosLane::open(request)
+    }
+
+    fn overwrite_refusal(object: &Path, options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {
+        object::refusal(object, options, job, allowed)
+    }
+
+    fn library() -> Option<EngineLibrary> {
+        Some(libraries::described_objects())
     }
 }

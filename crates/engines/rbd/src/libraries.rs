@@ -4,11 +4,13 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use iolab_c_library::{CLibraryError, c_functions, origin_of};
+use iolab_c_library::{c_functions, origin_of};
 use iolab_engine::EngineLibrary;
 
 /// What installs both.
 pub(crate) const INSTALL: &str = "apt-get install librbd1";
+/// What installs librados alone.
+pub(crate) const INSTALL_OBJECTS: &str = "apt-get install librados2";
 
 c_functions! {
     Rados, "Functions of `librados`.", "librados.so.2":
@@ -20,6 +22,30 @@ c_functions! {
     rados_ioctx_create: fn(*mut c_void, *const c_char, *mut *mut c_void) -> c_int;
     rados_ioctx_destroy: fn(*mut c_void);
     rados_shutdown: fn(*mut c_void);
+}
+
+/// What librados calls when an operation has completed, on a thread of its own.
+pub(crate) type ObjectCallback = Option<unsafe extern "C" fn(completion: *mut c_void, argument: *mut c_void)>;
+
+c_functions! {
+    Objects, "Functions of `librados` for objects.", "librados.so.2":
+    rados_version: fn(*mut c_int, *mut c_int, *mut c_int);
+    rados_stat: fn(*mut c_void, *const c_char, *mut u64, *mut i64) -> c_int;
+    rados_write: fn(*mut c_void, *const c_char, *const c_char, usize, u64) -> c_int;
+    rados_trunc: fn(*mut c_void, *const c_char, u64) -> c_int;
+    rados_getxattr: fn(*mut c_void, *const c_char, *const c_char, *mut c_char, usize) -> c_int;
+    rados_setxattr: fn(*mut c_void, *const c_char, *const c_char, *const c_char, usize) -> c_int;
+    rados_aio_create_completion2: fn(*mut c_void, ObjectCallback, *mut *mut c_void) -> c_int;
+    rados_aio_read: fn(*mut c_void, *const c_char, *mut c_void, *mut c_char, usize, u64) -> c_int;
+    rados_aio_write: fn(*mut c_void, *const c_char, *mut c_void, *const c_char, usize, u64) -> c_int;
+    rados_aio_flush_async: fn(*mut c_void, *mut c_void) -> c_int;
+    rados_create_write_op: fn() -> *mut c_void;
+    rados_write_op_zero: fn(*mut c_void, u64, u64);
+    rados_write_op_truncate: fn(*mut c_void, u64);
+    rados_aio_write_op_operate: fn(*mut c_void, *mut c_void, *mut c_void, *const c_char, *mut i64, c_int) -> c_int;
+    rados_release_write_op: fn(*mut c_void);
+    rados_aio_get_return_value: fn(*mut c_void) -> c_int;
+    rados_aio_release: fn(*mut c_void);
 }
 
 c_functions! {
@@ -42,27 +68,25 @@ c_functions! {
     rbd_aio_release: fn(*mut c_void);
 }
 
-/// Both libraries.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Libraries {
-    pub(crate) rados: Rados,
-    pub(crate) images: Images,
-}
-
-impl Libraries {
-    /// The libraries, loaded on first use.
-    pub(crate) fn get() -> Result<Libraries, CLibraryError> {
-        Ok(Libraries { rados: *Rados::get()?, images: *Images::get()? })
-    }
-}
-
-/// What `iolab doctor` says of them.
-pub(crate) fn described() -> EngineLibrary {
-    let found = Libraries::get().map_err(|error| error.to_string()).map(|libraries| {
+/// What `iolab doctor` says of librados alone.
+pub(crate) fn described_objects() -> EngineLibrary {
+    let found = Objects::get().map_err(|error| error.to_string()).map(|objects| {
         let (mut major, mut minor, mut extra) = (0, 0, 0);
         // SAFETY: the function fills three numbers of ours.
-        unsafe { (libraries.images.rbd_version)(&mut major, &mut minor, &mut extra) };
-        format!("librbd {major}.{minor}.{extra} from {}", origin_of(libraries.images.rbd_open as usize))
+        unsafe { (objects.rados_version)(&mut major, &mut minor, &mut extra) };
+        format!("librados {major}.{minor}.{extra} from {}", origin_of(objects.rados_stat as usize))
+    });
+    EngineLibrary { file: "librados.so.2", found, install: INSTALL_OBJECTS }
+}
+
+/// What `iolab doctor` says of both.
+pub(crate) fn described() -> EngineLibrary {
+    let images = Rados::get().and_then(|_| Images::get());
+    let found = images.map_err(|error| error.to_string()).map(|images| {
+        let (mut major, mut minor, mut extra) = (0, 0, 0);
+        // SAFETY: the function fills three numbers of ours.
+        unsafe { (images.rbd_version)(&mut major, &mut minor, &mut extra) };
+        format!("librbd {major}.{minor}.{extra} from {}", origin_of(images.rbd_open as usize))
     });
     EngineLibrary { file: "librbd.so.1", found, install: INSTALL }
 }

@@ -14,6 +14,7 @@ use crate::expand::{Expanded, expand};
 use crate::job_set::ParseFailure;
 use crate::options::{find_option, suggest};
 use crate::raw::{Assignment, Document, Scope, Section};
+use crate::secrets::SecretSetting;
 use crate::values::{NumberRules, ValueError, parse_value};
 use crate::{Diagnostic, DiagnosticSeverity, Expansion, JobSection, JobSet, Surroundings};
 
@@ -47,13 +48,15 @@ pub(crate) struct Collector<'a> {
     /// Per global engine option: the assignment and whether an engine has taken it.
     unclaimed: Vec<(Assignment, bool)>,
     expansions: RefCell<Vec<Expansion>>,
+    secrets: RefCell<Vec<SecretSetting>>,
 }
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(surroundings: &'a dyn Surroundings, diagnostics: Vec<Diagnostic>) -> Self {
         let (set, globals, unclaimed) = Default::default();
         let errors = diagnostics.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).count();
-        Collector { surroundings, set, diagnostics, errors, globals, unclaimed, expansions: RefCell::default() }
+        let (expansions, secrets) = Default::default();
+        Collector { surroundings, set, diagnostics, errors, globals, unclaimed, expansions, secrets }
     }
 
     /// As in fio, every job file begins with no options set.
@@ -90,6 +93,7 @@ impl<'a> Collector<'a> {
         self.set.sources = sources;
         self.set.warnings = self.diagnostics;
         self.set.expansions = self.expansions.into_inner();
+        self.set.secrets = self.secrets.into_inner();
         Ok(self.set)
     }
 
@@ -195,6 +199,9 @@ impl<'a> Collector<'a> {
     fn read(&self, entry: &OptionEntry, assignment: &Assignment, kb_base: KbBase) -> Result<Setting, Diagnostic> {
         let expanded = assignment.value.as_deref().map(|raw| expand(raw, self.surroundings));
         self.note_expansion(entry, assignment, expanded.as_ref());
+        if let (Some(written), Some(expanded)) = (&assignment.value, &expanded) {
+            self.secrets.borrow_mut().extend(SecretSetting::of(entry, written, &expanded.text));
+        }
         let bare_arithmetic = expanded.as_ref().is_some_and(|expanded| expanded.keywords);
         let text = expanded.as_ref().map(|expanded| expanded.text.as_str());
         match parse_value(&entry.kind, text, NumberRules { kb_base, bare_arithmetic }) {
@@ -303,7 +310,7 @@ fn refusal(entry: &OptionEntry, assignment: &Assignment, expanded: Option<&Expan
         _ => assignment.span(),
     };
     let reason = match text {
-        Some(text) if !literal => format!("{}={text}: {}", entry.name, error.reason),
+        Some(text) if !literal && !entry.is_secret => format!("{}={text}: {}", entry.name, error.reason),
         _ => format!("{}: {}", entry.name, error.reason),
     };
     let unset = expanded.and_then(|expanded| expanded.unset.first());

@@ -14,6 +14,7 @@ use iolab_options::{NotALine, job_line};
 
 use crate::job_set::ParseFailure;
 use crate::raw::{Assignment, Document, Scope, Section};
+use crate::secrets::SecretNames;
 use crate::{Diagnostic, DiagnosticSeverity, Surroundings};
 use arguments::{Arguments, Token, Written};
 use names::{Meaning, Names};
@@ -30,7 +31,8 @@ pub struct CommandLine {
     pub files: Vec<String>,
     /// For each job file, how many of the options of the program stand before it.
     pub options_before_files: Vec<usize>,
-    /// `("command line", its text)`: the source that spans within it refer to.
+    /// `("command line", its text)`, with asterisks in the place of secrets: the source that spans
+    /// within it refer to.
     pub source: (String, String),
     /// Job options, in sections.
     pub(crate) document: Document,
@@ -95,7 +97,7 @@ pub fn parse(
     let arguments = Arguments::new(arguments);
     let names = Names::new(&arguments, program, surroundings);
     let mut builder = Builder { line: CommandLine::default(), errors: Vec::new() };
-    builder.line.source = ("command line".to_owned(), arguments.text.clone());
+    builder.line.source = ("command line".to_owned(), arguments.without_secrets(&SecretNames::new(surroundings)));
     let mut at = 0;
     while let Some(token) = arguments.token(at) {
         at += 1;

@@ -2,10 +2,13 @@
 
 use iolab_options::{OptionEntry, Settings};
 
+use crate::secrets::SecretSetting;
+
 /// All sections of all job files and of the command line, in order.
 #[derive(Debug, Clone, Default)]
 pub struct JobSet {
-    /// `(name, text)` of everything that was read; spans and settings refer to it by index.
+    /// `(name, text)` of everything that was read, with asterisks in the place of secrets; spans and
+    /// settings refer to it by index.
     pub sources: Vec<(String, String)>,
     /// The options of `[global]` sections and of the command line before the first job, merged in
     /// order.
@@ -16,6 +19,8 @@ pub struct JobSet {
     pub warnings: Vec<Diagnostic>,
     /// Settings that hold values of environment variables.
     pub expansions: Vec<Expansion>,
+    /// Settings that hold secrets.
+    pub secrets: Vec<SecretSetting>,
 }
 
 /// A setting whose text contains `${NAME}`.

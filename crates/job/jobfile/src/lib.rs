@@ -17,6 +17,7 @@ mod parse;
 mod raw;
 mod reader;
 mod render;
+mod secrets;
 mod values;
 
 #[cfg(test)]
@@ -30,4 +31,5 @@ pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
 pub use parse::{Input, ParseRequest, parse};
 pub use reader::OWN_LINE;
 pub use render::render;
+pub use secrets::SecretSetting;
 pub use values::{NumberRules, ValueError, canonical, default_value, parse_value, pattern_bytes};

@@ -7,6 +7,7 @@ use crate::command_line::CommandLine;
 use crate::job_set::ParseFailure;
 use crate::raw::{Document, Scope};
 use crate::reader::Reader;
+use crate::secrets::SecretNames;
 use crate::{Diagnostic, DiagnosticSeverity, JobSet, Surroundings};
 
 /// One job file.
@@ -48,6 +49,10 @@ pub fn parse(request: &ParseRequest<'_>, surroundings: &dyn Surroundings) -> Res
     }
     let mut reader = Reader { sources: &mut sources, diagnostics: &mut diagnostics, surroundings };
     let mut files: Vec<Document> = request.files.iter().map(|file| reader.read(&file.name, &file.bytes)).collect();
+    let names = SecretNames::new(surroundings);
+    // The command line hides its own.
+    let first = usize::from(request.command_line.is_some());
+    sources[first..].iter_mut().for_each(|(_, text)| names.hide_in_file(text));
     select(&mut files, request.sections, &mut diagnostics, request.command_line);
 
     let mut collector = Collector::new(surroundings, diagnostics);

@@ -2,6 +2,7 @@
 //! to write instead.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use iolab_options::without_passwords;
 
 use crate::{Diagnostic, DiagnosticSeverity};
 
@@ -11,7 +12,8 @@ const LONGEST_LINE: usize = 400;
 /// All diagnostics, one block each, ending in a newline; empty for none.
 ///
 /// `color` adds terminal colours. Control characters of the source are not passed on to the
-/// terminal.
+/// terminal. Passwords of addresses in reasons are hidden; the parser has hidden the secrets of the
+/// sources.
 pub fn render(diagnostics: &[Diagnostic], sources: &[(String, String)], color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let mut text = String::new();
@@ -28,8 +30,9 @@ fn one(diagnostic: &Diagnostic, sources: &[(String, String)], renderer: &Rendere
         DiagnosticSeverity::Warning => Level::WARNING,
         DiagnosticSeverity::Note => Level::NOTE,
     };
-    let reason = printable(&diagnostic.reason);
-    let advice = diagnostic.suggestion.as_deref().map(printable);
+    let shown = |text: &str| printable(&without_passwords(text));
+    let reason = shown(&diagnostic.reason);
+    let advice = diagnostic.suggestion.as_deref().map(shown);
     let place =
         sources.get(diagnostic.source).map(|(name, text)| (printable(name), Excerpt::of(text, diagnostic.span)));
     let mut group = level.primary_title(reason.as_str()).elements(None::<annotate_snippets::Message<'_>>);

@@ -15,7 +15,10 @@ static RING: &[OptionEntry] = &[
     // The job table has this name too, and takes precedence over this engine.
     OptionEntry { name: "iodepth", kind: ValueKind::Text, ..OptionEntry::BLANK },
 ];
-static SPDK: &[OptionEntry] = &[OptionEntry { name: "mem_size_mb", kind: ValueKind::Text, ..OptionEntry::BLANK }];
+static SPDK: &[OptionEntry] = &[
+    OptionEntry { name: "mem_size_mb", kind: ValueKind::Text, ..OptionEntry::BLANK },
+    OptionEntry { name: "s3_key", kind: ValueKind::Text, is_secret: true, ..OptionEntry::BLANK },
+];
 
 impl Surroundings for Fixed {
     fn include(&self, name: &str, _from: &str) -> Result<String, String> {

@@ -309,7 +309,7 @@ fn target(job: &Job<'_>, path: String, origin: FileOrigin, layout: &LayoutPlan) 
     match job.engine.capabilities.files {
         FileUse::Descriptors => {}
         FileUse::Devices | FileUse::DeviceNamedBy(_) => return own_device(job, path, origin),
-        FileUse::Paths | FileUse::Nothing => {
+        FileUse::Paths | FileUse::Objects | FileUse::Nothing => {
             return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
         }
     }

@@ -64,6 +64,15 @@ fn an_engine_with_devices_of_its_own_says_how_large_they_are() {
 }
 
 #[test]
+fn objects_have_the_sizes_of_the_job() {
+    let worker = plan(&section("ioengine=objects size=8m nrfiles=2")).workers.remove(0);
+    let files: Vec<_> = worker.files.iter().map(|file| (file.length_bytes, file.layout_bytes)).collect();
+    assert_eq!(files, [(4 << 20, 0); 2], "nothing is laid out on this machine");
+    assert!(worker.process.thread, "the library of the store has threads of its own");
+    assert!(refusals(&section("ioengine=objects"), |_| {})[0].reason.contains("size is not set"));
+}
+
+#[test]
 fn an_option_of_the_engine_names_its_device() {
     let named = plan(&section("ioengine=exports address=far://shelf bs=8k"));
     let worker = &named.workers[0];

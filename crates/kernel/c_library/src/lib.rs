@@ -11,9 +11,15 @@
 //! version (`.so.1`) names an interface that does not change.
 #![allow(unsafe_code, reason = "island: dlopen, dlsym, dladdr, dlerror")]
 
+#[cfg(feature = "fixtures")]
+mod fixtures;
+
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::PathBuf;
 use std::ptr::NonNull;
+
+#[cfg(feature = "fixtures")]
+pub use fixtures::load_substitute;
 
 /// What [`c_functions!`] needs of the C library, so that its users need not depend on it.
 #[doc(hidden)]

@@ -87,7 +87,7 @@ pub struct Planned {
     pub jobs: JobSet,
     /// What the user should know before the run.
     pub warnings: Vec<Diagnostic>,
-    /// What is removed from all saved data.
+    /// What is removed from all saved data; its secrets are also removed from all that is shown.
     pub redaction: Redaction,
 }
 
@@ -283,8 +283,8 @@ impl Pipeline<'_> {
             telling: self.telling.cloned(),
         };
         let result = iolab_runner::run(request).map_err(|error| match error {
-            RunError::Layout { errno, .. } => Failure::failed(format!("{error} (errno {errno})")),
-            other => Failure::failed(other.to_string()),
+            RunError::Layout { errno, .. } => Failure::failed(redaction.text(&format!("{error} (errno {errno})"))),
+            other => Failure::failed(redaction.text(&other.to_string())),
         })?;
         let mut recording = result.recording;
         recording.warnings.extend(unfit.map(|reason| format!("time stamps come from clock_gettime: {reason}")));
@@ -296,11 +296,14 @@ impl Pipeline<'_> {
     }
 }
 
-/// The values of environment variables in the jobs: they may be passwords.
+/// The secrets of the jobs, and the values of environment variables in them: they may be passwords.
 pub fn redaction<'j>(jobs: impl IntoIterator<Item = &'j JobSet> + Clone) -> Redaction {
+    let secrets = || jobs.clone().into_iter().flat_map(|jobs| &jobs.secrets);
+    let secret_options = secrets().map(|one| (one.option.clone(), one.text.clone(), one.shown.clone()));
     let expansions = || jobs.clone().into_iter().flat_map(|jobs| &jobs.expansions);
     let options = expansions().map(|one| (one.option.clone(), one.text.clone(), one.written.clone()));
-    Redaction::new(options, expansions().flat_map(|one| one.variables.clone()).collect::<BTreeMap<_, _>>())
+    let variables = expansions().flat_map(|one| one.variables.clone()).collect::<BTreeMap<_, _>>();
+    Redaction::new(options, variables).and_secrets(secret_options, secrets().flat_map(|one| one.values.clone()))
 }
 
 /// The bytes of a job file; `-` is standard input.

@@ -125,10 +125,9 @@ impl Check {
     }
 }
 
-/// Whether the engine opens devices that the kernel knows nothing of.
 /// Whether the engine knows where names lead, and nobody else.
 fn opens_itself(can: &Capabilities) -> bool {
-    can.files.is_devices() || can.files == iolab_engine::FileUse::Nothing
+    can.files.needs_threads() || can.files == iolab_engine::FileUse::Nothing
 }
 
 fn destroys(worker: &WorkerPlan, can: &Capabilities) -> bool {

@@ -21,7 +21,9 @@ pub fn target_of(file: &FilePlan) -> GuardedPath<'_> {
 /// engine opens its own devices or generates its own offsets.
 pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePlan) -> PathChange {
     let overwrites = match (capabilities.files, capabilities.effect) {
-        (FileUse::Devices | FileUse::DeviceNamedBy(_) | FileUse::Nothing, _) => return PathChange::default(),
+        (FileUse::Devices | FileUse::DeviceNamedBy(_) | FileUse::Objects | FileUse::Nothing, _) => {
+            return PathChange::default();
+        }
         (_, FileEffect::ByDirection | FileEffect::Changes) => writes(worker),
         (_, FileEffect::Makes | FileEffect::Removes) => false,
     };

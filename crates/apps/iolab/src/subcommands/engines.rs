@@ -63,6 +63,7 @@ fn describe(engine: &EngineDescription) -> String {
         FileUse::Descriptors => "files and devices, opened by iolab",
         FileUse::Paths => "file names",
         FileUse::Devices | FileUse::DeviceNamedBy(_) => "names of devices, opened by the engine",
+        FileUse::Objects => "names of objects, reached by the engine",
         FileUse::Nothing => "none",
     };
     let queue = if can.synchronous {

@@ -51,7 +51,7 @@ fn fio_page() -> String {
 /// Engines of fio that this program does not have, and why.
 const ABSENT_ENGINES: &[(&str, &str)] = &[
     ("dev-dax, libpmem, mtd, pmemblk", "for kinds of memory that hardly a machine has"),
-    ("dfs, gfapi, libhdfs, nfs, rados", "remote systems by their own C libraries; mount them"),
+    ("dfs, libhdfs", "remote systems by their own C libraries; mount them"),
     ("e4defrag", "defragments ext4, which is no measurement"),
     ("external", "engines are built in; fio's have the layout of its own structures"),
     ("rdma", "attach the device to the kernel, or use `nvme` over TCP"),

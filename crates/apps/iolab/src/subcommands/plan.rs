@@ -17,6 +17,8 @@ pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
     asked.refuse_words_of_studies()?;
     let planned = pipeline::plan_only(&asked)?;
     super::run::show_warnings(&planned);
-    output::print(&iolab_plan::describe(&planned.plan))?;
+    let mut shown = planned.plan.clone();
+    planned.redaction.secrets_only().plan(&mut shown);
+    output::print(&iolab_plan::describe(&shown))?;
     Ok(0)
 }

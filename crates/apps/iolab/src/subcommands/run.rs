@@ -1,11 +1,13 @@
 //! `iolab run`: everything from the job to the report.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use iolab_activity::Console;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
 use iolab_jobfile::{Diagnostic, Surroundings};
+use iolab_options::without_passwords;
 use iolab_pipeline::{IdlenessObserver, JudgedPlan, check_device_settings, left_over_settings};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
@@ -68,7 +70,7 @@ pub(crate) fn execute_as(
     // Warnings about data that may be lost are printed in both modes, although scripts take any
     // output on fio's standard error for a failure.
     let program = if mode == Mode::Fio { "fio" } else { "iolab" };
-    accepted.iter().for_each(|warning| eprintln!("{program}: warning: {warning}"));
+    accepted.iter().for_each(|warning| eprintln!("{program}: warning: {}", without_passwords(warning)));
     if mode == Mode::Iolab {
         warn_of_left_over_settings();
     }
@@ -167,6 +169,14 @@ pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Opt
     }
     if run.showcmd {
         output::print(&help::showcmd("fio", &planned.jobs))?;
+        let variables: BTreeSet<_> =
+            planned.jobs.secrets.iter().filter_map(|secret| secret.variable.as_deref()).collect();
+        if !variables.is_empty() {
+            let names = variables.into_iter().collect::<Vec<_>>().join(", ");
+            eprintln!(
+                "iolab: the command holds no secrets: put them into the environment as {names} before you run it"
+            );
+        }
     }
     Ok((run.showcmd || run.parse_only).then_some(0))
 }

@@ -149,6 +149,7 @@ impl<E: Engine> Rig<E> {
                 files.iter().for_each(|&(size, _)| scratch.add(size, Access::Missing, false));
                 scratch.name(setup.device.expect("the setup of an engine with devices says how they are named"));
             }
+            FileUse::Objects => files.iter().for_each(|&(size, _)| scratch.add(size, Access::Missing, false)),
             FileUse::Paths | FileUse::Nothing => {
                 (0..BLOCKS).for_each(|_| scratch.add(BLOCK as u64, Access::Missing, false));
             }
@@ -289,7 +290,11 @@ impl<E: Engine> Rig<E> {
         let capabilities = E::DESCRIPTION.capabilities;
         match capabilities.files {
             files if holds_data(files) && capabilities.moves_data => assert_eq!(result, BLOCK as i32),
-            FileUse::Descriptors | FileUse::Devices | FileUse::DeviceNamedBy(_) | FileUse::Nothing => {
+            FileUse::Descriptors
+            | FileUse::Devices
+            | FileUse::DeviceNamedBy(_)
+            | FileUse::Objects
+            | FileUse::Nothing => {
                 assert!(result >= 0, "failed with {result}")
             }
             // Whether creating or deleting these paths succeeds depends on the engine.
@@ -322,7 +327,7 @@ impl<E: Engine> Rig<E> {
 
 /// Whether the lane keeps what is written.
 pub(super) fn holds_data(files: FileUse) -> bool {
-    files == FileUse::Descriptors || files.is_devices()
+    matches!(files, FileUse::Descriptors | FileUse::Objects) || files.is_devices()
 }
 
 fn open_lane<E: Engine>(

@@ -1,13 +1,16 @@
 //! The arguments as one text, so that messages can point into the command line, and the form of
 //! each argument.
 
+use iolab_options::address_passwords;
+
 use super::quote;
+use crate::secrets::{SecretNames, hide};
 
 /// All arguments with their places.
 pub(super) struct Arguments<'a> {
     arguments: &'a [String],
     /// The command line as it would be typed in a shell.
-    pub(super) text: String,
+    text: String,
     /// Byte range of each argument in the text, and whether it is unquoted there.
     places: Vec<((usize, usize), bool)>,
 }
@@ -52,6 +55,29 @@ impl<'a> Arguments<'a> {
             text.push_str(&quoted);
         }
         Arguments { arguments, text, places }
+    }
+
+    /// The text with asterisks in the place of secrets.
+    pub(super) fn without_secrets(&self, names: &SecretNames<'_>) -> String {
+        let mut text = self.text.clone();
+        for (at, argument) in self.arguments.iter().enumerate() {
+            let ((begin, end), is_plain) = self.places[at];
+            let inner = if is_plain { begin..end } else { begin + 1..end - 1 };
+            let is_secret = |option: &str| option.starts_with('-') && names.has(option.trim_start_matches('-'));
+            let of_option = argument.split_once('=').filter(|(option, _)| is_secret(option));
+            let of_next = at > 0 && !argument.starts_with('-') && is_secret(&self.arguments[at - 1]);
+            match of_option {
+                // The name of an option has no quotes, so that it is as long in the text.
+                Some((option, _)) => hide(&mut text, inner.start + option.len() + 1..inner.end),
+                None if of_next => hide(&mut text, inner),
+                None => {
+                    let passwords = address_passwords(&self.text[inner.clone()]);
+                    let places = passwords.into_iter().map(|at| inner.start + at.start..inner.start + at.end);
+                    places.for_each(|range| hide(&mut text, range));
+                }
+            }
+        }
+        text
     }
 
     /// The arguments from `at` on.

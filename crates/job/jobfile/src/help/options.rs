@@ -42,6 +42,9 @@ pub fn describe(entry: &OptionEntry) -> String {
     for (word, summary) in choices(&entry.kind) {
         field("value", &format!("{word:<14} {summary}"));
     }
+    if entry.is_secret {
+        field("secret", "neither shown nor saved");
+    }
     if !entry.accepts.is_empty() {
         let examples: Vec<String> = entry.accepts.iter().map(|(text, _)| format!("{}={text}", entry.name)).collect();
         field("examples", &examples.join("  "));

@@ -33,6 +33,9 @@ fn article(entry: &OptionEntry) -> String {
         DefaultValue::SameAs(other) => text.push_str(&format!("- Default: the value of `{other}`\n")),
         default => text.push_str(&format!("- Default: {default}\n")),
     }
+    if entry.is_secret {
+        text.push_str("- A secret: neither shown nor saved\n");
+    }
     if !entry.aliases.is_empty() {
         let aliases: Vec<String> = entry.aliases.iter().map(|alias| format!("`{alias}`")).collect();
         text.push_str(&format!("- Also written: {}\n", aliases.join(", ")));

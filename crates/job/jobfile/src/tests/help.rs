@@ -41,7 +41,7 @@ fn a_shown_command_line_means_the_same_jobs() {
     let set = good(
         "[global]\nsize=1m\nkb_base=1000\n[a b]\nthread\nioengine=io_uring\nhipri\ndescription=it's here\n[c]\nrw=read:8k\n",
     );
-    let arguments: Vec<String> = set.jobs.iter().flat_map(to_command_line).collect();
+    let arguments: Vec<String> = set.jobs.iter().flat_map(|job| to_command_line(&set, job)).collect();
     let line = command_line::parse(&arguments, &[], &Fixed).expect("shown arguments parse");
     let again = parse(&ParseRequest { command_line: Some(&line), ..ParseRequest::default() }, &Fixed)
         .expect("shown jobs parse");

@@ -148,8 +148,11 @@ static EXPORTS: EngineDescription = engine(
     &[OptionEntry { name: "address", kind: ValueKind::Text, ..OptionEntry::BLANK }],
 );
 
-pub(crate) static ENGINES: [&EngineDescription; 9] =
-    [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES, &EXPORTS];
+static OBJECTS: EngineDescription =
+    engine("objects", Capabilities { synchronous: false, files: FileUse::Objects, ..SYNCHRONOUS }, &[]);
+
+pub(crate) static ENGINES: [&EngineDescription; 10] =
+    [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES, &EXPORTS, &OBJECTS];
 
 /// A request for a job set, with everything at its defaults.
 pub(crate) fn request(jobs: &JobSet) -> ResolveRequest<'_> {
