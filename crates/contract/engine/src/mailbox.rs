@@ -4,7 +4,7 @@
 //! lane: begin(slot) ─▶ library ─▶ callback, any thread: post(slot, result) ─▶ lane: take
 //!                                                  └── eventfd, if the lane sleeps on one
 //! ```
-//! A library that hands an address to its callbacks gets that of the slot's [`Arrival`].
+//! A library that hands an address to its callbacks gets that of the slot's [`SlotArrival`].
 //!
 //! No locks, and no memory after `new`. A result that nobody waits for, such as the second one of
 //! an operation, is passed over. Of the two orders of a late result and the next operation of its
@@ -135,7 +135,7 @@ impl Mailbox {
 
 /// The place to which a callback brings the result of a slot's operation.
 #[derive(Debug)]
-pub struct Arrival {
+pub struct SlotArrival {
     mailbox: Arc<Mailbox>,
     slot: u16,
     /// Bytes that the operation moves if it succeeds.
@@ -144,10 +144,10 @@ pub struct Arrival {
     counts: AtomicBool,
 }
 
-impl Arrival {
+impl SlotArrival {
     /// One for each slot, at addresses that stay while the list lives.
-    pub fn of_slots(mailbox: &Arc<Mailbox>, slots: usize) -> Box<[Arrival]> {
-        let arrival = |slot| Arrival {
+    pub fn of_slots(mailbox: &Arc<Mailbox>, slots: usize) -> Box<[SlotArrival]> {
+        let arrival = |slot| SlotArrival {
             mailbox: Arc::clone(mailbox),
             slot: slot as u16,
             moves: AtomicU32::new(0),
@@ -167,7 +167,7 @@ impl Arrival {
         is_free
     }
 
-    /// Undoes [`Arrival::begin`].
+    /// Undoes [`SlotArrival::begin`].
     pub fn cancel(&self) {
         self.mailbox.cancel(self.slot);
     }
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn what_lands_is_what_was_asked_for_at_most() {
         let mailbox = Arc::new(Mailbox::silent(2));
-        let arrivals = Arrival::of_slots(&mailbox, 2);
+        let arrivals = SlotArrival::of_slots(&mailbox, 2);
         for (value, counts, result) in [
             (0, false, 512),
             (7, false, 512),

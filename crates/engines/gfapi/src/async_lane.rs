@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_engine::mailbox::{Arrival, Mailbox};
+use iolab_engine::mailbox::{Mailbox, SlotArrival};
 use iolab_engine::waiting::{Sleeper, poll_for, reap_rest};
 use iolab_engine::{
     CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
@@ -22,7 +22,7 @@ use crate::volume::Opened;
 pub struct GfapiAsyncLane {
     /// Dropped first: its end waits for callbacks, which know addresses of arrivals.
     opened: Opened,
-    arrivals: Box<[Arrival]>,
+    arrivals: Box<[SlotArrival]>,
     mailbox: Arc<Mailbox>,
     view: PoolView,
     done: CompletionRow,
@@ -37,7 +37,7 @@ pub struct GfapiAsyncLane {
 unsafe extern "C" fn landed(_: *mut c_void, result: isize, _: *mut c_void, _: *mut c_void, argument: *mut c_void) {
     let errno = || io::Error::last_os_error().raw_os_error().filter(|errno| *errno != 0).unwrap_or(libc::EIO);
     // SAFETY: the argument is an arrival of a lane, which outlives the client that calls back.
-    let arrival = unsafe { &*argument.cast::<Arrival>() };
+    let arrival = unsafe { &*argument.cast::<SlotArrival>() };
     arrival.land(if result < 0 { -i64::from(errno()) } else { result as i64 });
 }
 
@@ -47,7 +47,7 @@ impl GfapiAsyncLane {
         let mailbox = Arc::new(Mailbox::with_bell(request.depth).map_err(failed)?);
         Ok(GfapiAsyncLane {
             opened: Opened::of(request)?,
-            arrivals: Arrival::of_slots(&mailbox, request.depth),
+            arrivals: SlotArrival::of_slots(&mailbox, request.depth),
             mailbox,
             view: request.buffers,
             done: CompletionRow::with_depth(request.depth),

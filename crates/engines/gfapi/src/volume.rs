@@ -94,8 +94,8 @@ impl Volume {
             return Ok((handle, false));
         }
         let (bytes, none) = (bytes.min(i64::MAX as u64) as i64, std::ptr::null_mut());
-        // SAFETY: an open file; null stands for facts that nobody wants. It is closed where it is of
-        // no use.
+        // SAFETY: an open file; null stands for facts that nobody wants. It is closed where it is
+        // of no use.
         unsafe {
             if (functions.glfs_ftruncate)(handle, bytes, none, none) != 0 {
                 let error = last(&what());

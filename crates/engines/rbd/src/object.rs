@@ -59,8 +59,8 @@ impl Store {
         length >= 0
     }
 
-    /// Makes an object that is not there, marks one that is empty, and makes one of iolab as long as
-    /// the job needs it.
+    /// Makes an object that is not there, marks one that is empty, and makes one of iolab as long
+    /// as the job needs it.
     pub(crate) fn touch(&self, name: &CString, bytes: u64) -> Result<Touched, OpenError> {
         let what = || format!("making object {}", name.to_string_lossy());
         let (objects, pool) = (self.objects, self.pool.handle);

@@ -7,7 +7,7 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_engine::mailbox::{Arrival, Mailbox};
+use iolab_engine::mailbox::{Mailbox, SlotArrival};
 use iolab_engine::waiting::{Sleeper, poll_for, reap_rest};
 use iolab_engine::{
     CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
@@ -24,7 +24,7 @@ use crate::options::Asked;
 pub struct RadosLane {
     /// Dropped first: its end waits for callbacks, which know addresses of arrivals.
     store: Store,
-    arrivals: Box<[Arrival]>,
+    arrivals: Box<[SlotArrival]>,
     mailbox: Arc<Mailbox>,
     view: PoolView,
     names: Box<[CString]>,
@@ -59,7 +59,7 @@ unsafe extern "C" fn landed(completion: *mut c_void, argument: *mut c_void) {
     // The library that calls has been loaded.
     let Ok(objects) = Objects::get() else { return };
     // SAFETY: the argument is an arrival of a lane, which outlives the client that calls back.
-    let arrival = unsafe { &*argument.cast::<Arrival>() };
+    let arrival = unsafe { &*argument.cast::<SlotArrival>() };
     // SAFETY: a completion that the library hands out until it is released.
     arrival.land(i64::from(unsafe { (objects.rados_aio_get_return_value)(completion) }));
 }
@@ -85,7 +85,7 @@ impl RadosLane {
         let failed = |errno| OpenError { message: "rados: eventfd".to_owned(), errno: Some(errno) };
         let mailbox = Arc::new(Mailbox::with_bell(request.depth).map_err(failed)?);
         Ok(RadosLane {
-            arrivals: Arrival::of_slots(&mailbox, request.depth),
+            arrivals: SlotArrival::of_slots(&mailbox, request.depth),
             mailbox,
             store,
             view: request.buffers,

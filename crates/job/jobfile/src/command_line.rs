@@ -14,7 +14,7 @@ use iolab_options::{NotALine, job_line};
 
 use crate::job_set::ParseFailure;
 use crate::raw::{Assignment, Document, Scope, Section};
-use crate::secrets::SecretNames;
+use crate::secret_names::SecretNames;
 use crate::{Diagnostic, DiagnosticSeverity, Surroundings};
 use arguments::{Arguments, Token, Written};
 use names::{Meaning, Names};

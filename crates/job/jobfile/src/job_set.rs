@@ -7,8 +7,8 @@ use crate::secrets::SecretSetting;
 /// All sections of all job files and of the command line, in order.
 #[derive(Debug, Clone, Default)]
 pub struct JobSet {
-    /// `(name, text)` of everything that was read, with asterisks in the place of secrets; spans and
-    /// settings refer to it by index.
+    /// `(name, text)` of everything that was read, with asterisks in the place of secrets; spans
+    /// and settings refer to it by index.
     pub sources: Vec<(String, String)>,
     /// The options of `[global]` sections and of the command line before the first job, merged in
     /// order.

@@ -17,6 +17,7 @@ mod parse;
 mod raw;
 mod reader;
 mod render;
+mod secret_names;
 mod secrets;
 mod values;
 

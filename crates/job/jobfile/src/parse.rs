@@ -7,7 +7,7 @@ use crate::command_line::CommandLine;
 use crate::job_set::ParseFailure;
 use crate::raw::{Document, Scope};
 use crate::reader::Reader;
-use crate::secrets::SecretNames;
+use crate::secret_names::SecretNames;
 use crate::{Diagnostic, DiagnosticSeverity, JobSet, Surroundings};
 
 /// One job file.

@@ -11,7 +11,7 @@ use crate::readings;
 pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
     let (cpus, cpu_policy) = cpus(job);
     ProcessPlan {
-        // Only threads can share a device that is opened once, or a library with threads of its own.
+        // Only threads can share a device that is opened once, or a library that has threads.
         thread: job.on("thread") || job.engine.capabilities.files.needs_threads(),
         nice: nice(job),
         io_priority: io_priority(job),

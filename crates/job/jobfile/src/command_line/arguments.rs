@@ -4,7 +4,8 @@
 use iolab_options::address_passwords;
 
 use super::quote;
-use crate::secrets::{SecretNames, hide};
+use crate::secret_names::SecretNames;
+use crate::secrets::hide;
 
 /// All arguments with their places.
 pub(super) struct Arguments<'a> {

@@ -9,8 +9,8 @@ use crate::{JobSection, JobSet, SecretSetting};
 /// Options that others depend on, written first, as fio requires.
 const FIRST: [&str; 2] = ["kb_base", "ioengine"];
 
-/// The arguments that define `job` of `set` by itself: its name, then every option in force, globals
-/// included. In the place of secrets there are variables of the environment.
+/// The arguments that define `job` of `set` by itself: its name, then every option in force,
+/// globals included. In the place of secrets there are variables of the environment.
 pub fn to_command_line(set: &JobSet, job: &JobSection) -> Vec<String> {
     let mut arguments = vec![format!("--name={}", job.name)];
     let leading = FIRST.iter().filter_map(|name| Some((*name, job.settings.get(name)?)));
