@@ -10,6 +10,7 @@ mod engine_traits;
 mod entry;
 mod line;
 mod percent;
+mod rank;
 mod settings;
 mod value;
 
@@ -17,6 +18,7 @@ pub use engine_traits::{EngineTraits, PageCache, Reach};
 pub use entry::{AUTOMATIC, Category, Choice, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 pub use line::{NotALine, job_line};
 pub use percent::Percent;
+pub use rank::Rank;
 pub use settings::{Setting, Settings};
 pub use value::{
     BlockSplit, Direction, Distribution, PerDirection, RateProcess, SizeSpec, SplitShare, Value, ZoneShare,
