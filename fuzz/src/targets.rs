@@ -9,8 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
-use iolab_options::OptionEntry;
+use iolab_jobfile::{KeywordFacts, NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
+use iolab_options::{OptionEntry, Rank};
 use iolab_recording::partial::{self, Partial};
 use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
 use iolab_trace::{End, Operation, Reader, Writer};
@@ -251,16 +251,9 @@ impl Surroundings for World {
         (name == "SIZE").then(|| "10g".to_owned())
     }
 
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
-
-    fn memory_mib(&self) -> u64 {
-        8192
+    fn keywords(&self) -> KeywordFacts {
+        let rank = Rank { number: 1, ranks: 3, host: "n1".to_owned() };
+        KeywordFacts { cpus: 4, page_bytes: 4096, memory_mib: 8192, rank }
     }
 
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {

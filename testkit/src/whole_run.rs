@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicU32;
 
 use iolab_clock::Clock;
 use iolab_guard::{Guard, GuardRules};
-use iolab_jobfile::{Input, Surroundings};
+use iolab_jobfile::{Input, KeywordFacts, Surroundings};
 use iolab_observe::System;
-use iolab_options::OptionEntry;
+use iolab_options::{OptionEntry, Rank};
 use iolab_plan::Plan;
 use iolab_recording::{CpuUse, HostFacts, Recording, Redaction};
 use iolab_resolve::{MachineFacts, Mode, Overrides, PathKind};
@@ -33,16 +33,8 @@ impl Surroundings for Nothing {
         None
     }
 
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
-
-    fn memory_mib(&self) -> u64 {
-        1024
+    fn keywords(&self) -> KeywordFacts {
+        KeywordFacts { cpus: 4, page_bytes: 4096, memory_mib: 1024, rank: Rank::only("nowhere") }
     }
 
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {

@@ -71,6 +71,9 @@ pub(crate) enum Action {
     Replay(ReplayArguments),
     /// Check verified data after a loss of power or a kill
     Verify(VerifyArguments),
+    /// Merge the recordings of the ranks or hosts of one run
+    #[command(subcommand)]
+    Hosts(HostsAction),
     /// Watch block devices: iostat's columns and more
     Watch(WatchArguments),
     /// Run one job with several settings and say which differences are real
@@ -169,6 +172,27 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
     /// Allow output and figures to replace files that iolab did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// What to do with the recordings of many hosts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostsAction {
+    /// Make one recording of the recordings of ranks or hosts, and print its report
+    Merge(MergeArguments),
+}
+
+/// What to merge, and where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MergeArguments {
+    /// The recording of each rank or host, whole (`.iolab`) or partial (`.iolab.partial`)
+    #[arg(required = true)]
+    pub(crate) parts: Vec<PathBuf>,
+    /// Write the recording of all to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: PathBuf,
+    /// Allow the recording to replace a file that iolab did not write
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -37,6 +37,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Validate(arguments) => subcommands::validate::main(&arguments),
         Action::Replay(arguments) => subcommands::replay::main(&arguments),
         Action::Verify(arguments) => subcommands::verify::main(&arguments),
+        Action::Hosts(action) => subcommands::hosts::main(&action),
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use iolab_guard::Guard;
 use iolab_pipeline::{JudgedPlan, Pipeline, PlanRequest, ThisMachine};
-use iolab_plan::Plan;
+use iolab_plan::{Plan, Rank};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
 use iolab_runner::{RunObserver, Spools, Telling};
@@ -66,6 +66,7 @@ pub(crate) fn allowed(named: &[String]) -> Vec<PathBuf> {
 pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&PlanRequest<'_>) -> T) -> T {
     let run = &asked.run;
     let allowed = allowed(&run.allow_destroy);
+    let rank = run.rank.map(|(number, ranks)| Rank { number, ranks, host: iolab_observe::host_name() });
     work(&PlanRequest {
         line: &asked.line,
         mode,
@@ -76,6 +77,7 @@ pub(crate) fn with_request<T>(asked: &Asked, mode: Mode, work: impl FnOnce(&Plan
         allowed: &allowed,
         keep_secrets: run.keep_secrets,
         client: None,
+        rank: rank.as_ref(),
         imagines_files: false,
         merges: !run.parse_only,
     })

@@ -6,6 +6,7 @@
 //! warning, unless it is a list. Both are errors in CI, so that no option is silently ignored.
 
 mod help;
+mod readings;
 mod table;
 mod values;
 
@@ -18,7 +19,8 @@ pub(crate) use table::RUN_OPTIONS;
 pub(crate) use values::{EtaWhen, IdleProfile, OutputFormat, RunOptions, StudyWords};
 
 use crate::exit::ExitFailure;
-use table::{Refusal, RunOption, Support};
+use readings::Refusal;
+use table::{RunOption, Support};
 
 /// The shapes of the options for the job language, in the order of the table.
 pub(crate) fn shapes() -> Vec<ProgramOption> {

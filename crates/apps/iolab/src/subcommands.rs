@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod engines;
 pub(crate) mod explain;
 pub(crate) mod fs;
+pub(crate) mod hosts;
 pub(crate) mod internal_docs;
 pub(crate) mod kv;
 pub(crate) mod man;

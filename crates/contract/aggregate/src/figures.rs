@@ -12,8 +12,9 @@ use crate::run_status::{RunStatus, run_status};
 pub struct Figures<'a> {
     /// One per worker, or per group of workers reported as one, in plan order.
     pub jobs: Vec<JobFigures<'a>>,
-    /// All workers together, of a run on several servers of a client.
-    pub all_clients: Option<JobFigures<'a>>,
+    /// All workers together, of a run of several ranks or on several servers of a client, unless
+    /// they are reported as one already.
+    pub all_hosts: Option<JobFigures<'a>>,
     /// One per reporting group.
     pub groups: Vec<RunStatus<'a>>,
     /// Block devices; empty when no worker asked for them.
@@ -24,9 +25,10 @@ pub struct Figures<'a> {
 pub fn figures(recording: &Recording) -> Figures<'_> {
     let mut jobs: Vec<JobFigures<'_>> =
         reported(recording).into_iter().map(|members| job_figures(&members, recording)).collect();
-    let all = if recording.is_of_servers() && recording.has_several_hosts() { members(recording) } else { Vec::new() };
-    let mut all_clients = (!all.is_empty()).then(|| job_figures(&all, recording));
-    for direction in all_clients.iter_mut().flat_map(|all| all.directions.iter_mut().chain(all.mixed.as_mut())) {
+    let is_sum = recording.is_of_servers() || (recording.is_of_ranks() && jobs.len() > 1);
+    let all = if is_sum && recording.has_several_hosts() { members(recording) } else { Vec::new() };
+    let mut all_hosts = (!all.is_empty()).then(|| job_figures(&all, recording));
+    for direction in all_hosts.iter_mut().flat_map(|all| all.directions.iter_mut().chain(all.mixed.as_mut())) {
         direction.set_share(direction.bytes_per_second());
     }
     let groups = run_status(&jobs);
@@ -39,5 +41,5 @@ pub fn figures(recording: &Recording) -> Figures<'_> {
     }
     let wanted = recording.plan.workers.iter().any(|worker| worker.measurement.disk_util);
     let devices: &[DeviceUse] = if wanted { &recording.devices } else { &[] };
-    Figures { jobs, all_clients, groups, devices: device_figures(devices, &recording.hosts) }
+    Figures { jobs, all_hosts, groups, devices: device_figures(devices, &recording.hosts) }
 }

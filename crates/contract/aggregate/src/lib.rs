@@ -6,6 +6,7 @@
 //! - **Which storage** a run reached: [`targets()`].
 //! - **Which workers count**, what is reported as one and why a run does not count: [`members()`],
 //!   [`flaw`].
+//! - **Several hosts** are compared by [`hosts_figures`].
 //! - **Reports** show [`figures()`], [`interval_figures`] and [`device_figures`]; all figures of a
 //!   whole run come from [`WholeRun`].
 //!
@@ -15,6 +16,7 @@ mod devices;
 mod direction;
 mod figures;
 mod files;
+mod hosts;
 mod intervals;
 mod jobs;
 mod members;
@@ -30,6 +32,7 @@ pub use devices::{DeviceFigures, device_figures};
 pub use direction::DirectionFigures;
 pub use figures::{Figures, figures};
 pub use files::{CountedFile, FileDirection, counted_files};
+pub use hosts::{HostFigures, HostsFigures, SpanFigures, hosts_figures};
 pub use intervals::{IntervalFigures, interval_figures};
 pub use jobs::{CpuFigures, ErrorFigures, JobFigures};
 pub use members::{Member, flaw, members};

@@ -10,6 +10,7 @@ mod engine_traits;
 mod entry;
 mod line;
 mod percent;
+mod rank;
 mod secrets;
 mod settings;
 mod value;
@@ -18,6 +19,7 @@ pub use engine_traits::{EngineTraits, PageCache, Reach};
 pub use entry::{AUTOMATIC, Category, Choice, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
 pub use line::{NotALine, job_line};
 pub use percent::Percent;
+pub use rank::Rank;
 pub use secrets::{HIDDEN, address_passwords, without_passwords};
 pub use settings::{Setting, Settings};
 pub use value::{

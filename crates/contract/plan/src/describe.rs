@@ -50,6 +50,9 @@ pub fn describe(plan: &Plan) -> String {
             counted(groups.into(), "group")
         ),
     );
+    if let Some(rank) = &plan.rank {
+        push(&mut text, &format!("rank {} of {}, on {}", rank.number, rank.ranks, rank.host));
+    }
     push(&mut text, "(* set by the job; all others are defaults)");
     for clones in plan.workers.chunk_by(|a, b| a.section == b.section) {
         text.push('\n');

@@ -25,7 +25,7 @@ pub use buffers::{BufferContent, BufferMemory, BufferPlan};
 pub use describe::describe;
 pub use files::{FadviseHint, Fallocate, FileLock, FileOrigin, FilePlan, FileSync, LayoutPlan, WriteHint};
 pub use iolab_options::{
-    Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, RateProcess, Reach, ZoneShare,
+    Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, Rank, RateProcess, Reach, ZoneShare,
 };
 pub use logs::{ClientLogPlan, HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{FlowPlan, FollowPlan, LatencyTargetPlan, LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
@@ -58,6 +58,9 @@ pub struct Plan {
     pub workers: Vec<WorkerPlan>,
     /// What the user should know before the run: options without effect, odd combinations.
     pub warnings: Vec<String>,
+    /// Which part of a run of several ranks it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
 }
 
 /// One text the plan was made from.

@@ -5,7 +5,8 @@
 //! hosts[n]  clock_offset_ns was added to its times;  clock_error_ns: by so much they may still be wrong
 //! ```
 //!
-//! A recording of one host has no list, unless the host was reached through a server. Workers name
+//! A recording of one host has no list, unless the host was reached through a server or is the only
+//! rank of which there is a recording. Workers name
 //! their host in the plan, devices themselves.
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct Host {
     /// then show each host by itself and all together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
+    /// The number of its rank, if it is one of several ranks; there may be several on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
     /// How long after the first host its first operations began, ns, as exactly as the clocks are
     /// known. Its times count from then.
     #[serde(default, skip_serializing_if = "is_none")]

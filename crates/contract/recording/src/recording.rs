@@ -84,6 +84,11 @@ impl Recording {
         self.hosts.iter().any(|host| host.port.is_some())
     }
 
+    /// Whether its hosts are the ranks of one run.
+    pub fn is_of_ranks(&self) -> bool {
+        self.hosts.iter().any(|host| host.rank.is_some())
+    }
+
     /// The name of a host; `None` for a run of one host, which is not named.
     pub fn host_name(&self, host: u32) -> Option<&str> {
         self.hosts.get(host as usize).map(|host| host.name.as_str())

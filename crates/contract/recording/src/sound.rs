@@ -104,8 +104,8 @@ impl Recording {
         let hosts = || "hosts".to_owned();
         let is_of_several = self.iolab_recording == crate::FORMAT_OF_SEVERAL_HOSTS;
         must(is_of_several == self.has_several_hosts(), hosts, "recordings of format 2, and only those, have several")?;
-        let is_listed = self.hosts.len() != 1 || self.is_of_servers();
-        must(is_listed, hosts, "a recording of one host that was not reached through a server has no list")?;
+        let is_listed = self.hosts.len() != 1 || self.is_of_servers() || self.is_of_ranks();
+        must(is_listed, hosts, "a recording of one host has no list, but for servers and ranks")?;
         must(self.hosts.len() <= MOST_HOSTS, hosts, "there are too many")?;
         must(self.hosts.first().is_none_or(|first| first.facts == self.host), hosts, "the first is not the host")?;
         for (at, host) in self.hosts.iter().enumerate() {

@@ -74,11 +74,14 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("servers", "2-9", recording.is_of_servers()),
             ("whose logs", "2-9", recording.plan.workers[1].logs.client.is_some()),
             ("idleness", "2-9", recording.idleness.is_some()),
+            ("ranks", "2-a", recording.is_of_ranks()),
             ("figures of files", "2-5", recording.workers[1].files.len() == 2),
         ];
         for (what, step, is_there) in facts {
             assert_eq!(is_there, since(step), "{name}: {what}");
         }
+        // Only a part is of one rank.
+        assert_eq!(recording.plan.rank.is_some(), name == "1-9-part", "{name}");
         // Whether the engine said it or its name does: the same.
         for (plan, synchronous) in recording.plan.workers.iter().zip([true, false]) {
             let traits = plan.engine.traits();

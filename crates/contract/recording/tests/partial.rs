@@ -17,6 +17,7 @@ fn empty() -> Recording {
         iolab_version: "0".to_owned(),
         plan: Plan {
             sources: Vec::new(),
+            rank: None,
             global_options: Default::default(),
             workers: Vec::new(),
             warnings: Vec::new(),

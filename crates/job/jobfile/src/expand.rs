@@ -1,6 +1,6 @@
 //! Replacements in a value before it is parsed: `${VAR}` by the environment, then `$ncpus`,
-//! `$pagesize` and `$mb_memory` by facts of the machine. Any other text that begins with a dollar
-//! stays.
+//! `$pagesize` and `$mb_memory` by facts of the machine, `$ranks`, `$rank` and `$host` by those of
+//! the rank. Any other text that begins with a dollar stays.
 
 use crate::Surroundings;
 
@@ -9,7 +9,7 @@ use crate::Surroundings;
 pub(crate) struct Expanded {
     /// The text.
     pub(crate) text: String,
-    /// Whether a machine keyword was replaced, so that arithmetic needs no parentheses.
+    /// Whether a keyword that is a number was replaced, so that arithmetic needs no parentheses.
     pub(crate) keywords: bool,
     /// Variables that were not set and were replaced by nothing.
     pub(crate) unset: Vec<String>,
@@ -23,15 +23,20 @@ pub(crate) fn expand(raw: &str, surroundings: &dyn Surroundings) -> Expanded {
     let mut text = variables(raw, surroundings, &mut unset, &mut used);
     let mut keywords = false;
     if text.contains('$') {
-        let facts = [
-            ("$ncpus", surroundings.cpus()),
-            ("$pagesize", surroundings.page_bytes()),
-            ("$mb_memory", surroundings.memory_mib()),
+        let facts = surroundings.keywords();
+        let numbers = [
+            ("$ncpus", facts.cpus),
+            ("$pagesize", facts.page_bytes),
+            ("$mb_memory", facts.memory_mib),
+            // The longer word first.
+            ("$ranks", u64::from(facts.rank.ranks)),
+            ("$rank", u64::from(facts.rank.number)),
         ];
-        for (keyword, fact) in facts {
+        for (keyword, number) in numbers {
             keywords |= text.contains(keyword);
-            text = text.replace(keyword, &fact.to_string());
+            text = text.replace(keyword, &number.to_string());
         }
+        text = text.replace("$host", &facts.rank.host);
     }
     Expanded { text, keywords, unset, used }
 }
@@ -78,6 +83,8 @@ mod tests {
             ("$jobname.$jobnum", "$jobname.$jobnum", false),
             ("2*$ncpus", "2*4", true),
             ("$pagesize,$mb_memory", "4096,1000", true),
+            ("$rank*100/$ranks", "2*100/3", true),
+            ("/data/$host/$jobname", "/data/n7/$jobname", false),
         ];
         for (raw, text, keywords) in cases {
             let expanded = expand(raw, &Fixed);

@@ -1,6 +1,6 @@
 //! The result of parsing.
 
-use iolab_options::{OptionEntry, Settings};
+use iolab_options::{OptionEntry, Rank, Settings};
 
 use crate::secrets::SecretSetting;
 
@@ -61,18 +61,27 @@ pub trait Surroundings {
     fn include(&self, name: &str, from: &str) -> Result<String, String>;
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
-    /// CPUs online, for `$ncpus`.
-    fn cpus(&self) -> u64;
-    /// Page size, bytes, for `$pagesize`.
-    fn page_bytes(&self) -> u64;
-    /// Memory, MiB, for `$mb_memory`.
-    fn memory_mib(&self) -> u64;
+    /// What the keywords of values stand for.
+    fn keywords(&self) -> KeywordFacts;
     /// The option table of an engine, by name or alias; `None` if there is no such engine.
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]>;
     /// Names of all engines, so that a misplaced engine option can be traced to its engine.
     fn engine_names(&self) -> Vec<&'static str> {
         Vec::new()
     }
+}
+
+/// What keywords stand for in values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeywordFacts {
+    /// `$ncpus`: CPUs online.
+    pub cpus: u64,
+    /// `$pagesize`, bytes.
+    pub page_bytes: u64,
+    /// `$mb_memory`: memory, MiB.
+    pub memory_mib: u64,
+    /// `$rank`, `$ranks` and `$host`.
+    pub rank: Rank,
 }
 
 /// The severity of a finding.

@@ -27,7 +27,9 @@ mod test_surroundings;
 mod tests;
 
 pub use fuzz::fuzz_entry;
-pub use job_set::{Diagnostic, DiagnosticSeverity, Expansion, JobSection, JobSet, ParseFailure, Surroundings};
+pub use job_set::{
+    Diagnostic, DiagnosticSeverity, Expansion, JobSection, JobSet, KeywordFacts, ParseFailure, Surroundings,
+};
 pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
 pub use parse::{Input, ParseRequest, parse};
 pub use reader::OWN_LINE;

@@ -1,10 +1,10 @@
 //! Fixed surroundings for the tests of this crate.
 
-use iolab_options::{OptionEntry, ValueKind};
+use iolab_options::{OptionEntry, Rank, ValueKind};
 
-use crate::Surroundings;
+use crate::{KeywordFacts, Surroundings};
 
-/// Four CPUs, one variable, two engines, a few files to include.
+/// Four CPUs, the last of three ranks, one variable, two engines, a few files to include.
 pub(crate) struct Fixed;
 
 static RING: &[OptionEntry] = &[
@@ -36,16 +36,9 @@ impl Surroundings for Fixed {
         (name == "SIZE").then(|| "10g".to_owned())
     }
 
-    fn cpus(&self) -> u64 {
-        4
-    }
-
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
-
-    fn memory_mib(&self) -> u64 {
-        1000
+    fn keywords(&self) -> KeywordFacts {
+        let rank = Rank { number: 2, ranks: 3, host: "n7".to_owned() };
+        KeywordFacts { cpus: 4, page_bytes: 4096, memory_mib: 1000, rank }
     }
 
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {

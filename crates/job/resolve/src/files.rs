@@ -138,7 +138,10 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     let directories = directories(job);
     let nrfiles = job.given("nrfiles", readings::count);
     let mut files = nrfiles.unwrap_or(1);
-    let format = job.text_or_default("filename_format");
+    let format = match job.text("filename_format") {
+        Some(format) => format,
+        None => job.text_or_default("filename_format") + &job.request.overrides.rank_suffix(),
+    };
     if files > MOST_FILES {
         job.error("nrfiles", format!("nrfiles={files} is more than {MOST_FILES}"), "");
         files = 1;

@@ -11,6 +11,7 @@ use iolab_jobfile::{DiagnosticSeverity, JobSection};
 
 use crate::findings::Findings;
 use crate::job::Job;
+use crate::ranks;
 use crate::replay::{self, Trace};
 use crate::request::{Mode, ResolveRequest, Resolving};
 
@@ -35,7 +36,7 @@ pub(crate) struct Placement<'a> {
 pub(crate) fn place<'a>(request: &'a ResolveRequest<'a>, resolving: &'a Resolving) -> Vec<Placement<'a>> {
     let mut placements: Vec<Placement<'a>> = Vec::new();
     let (mut group, mut stage, mut in_group, mut workers) = (0, 0, 0u32, 0u32);
-    let mut pending_file = false;
+    let (mut pending_file, mut pending_wall, mut left_out) = (false, false, false);
     for (index, section) in request.jobs.jobs.iter().enumerate() {
         pending_file |= section.begins_file;
         if !selected(request, section) {
@@ -49,7 +50,15 @@ pub(crate) fn place<'a>(request: &'a ResolveRequest<'a>, resolving: &'a Resolvin
             group += 1;
             in_group = 0;
         }
-        if wall && workers > 0 {
+        pending_wall |= wall;
+        if !ranks::is_for_this(&job) {
+            // Groups have the same numbers on all ranks, and what comes after it waits for what
+            // came before it.
+            (in_group, left_out) = (in_group + 1, true);
+            ranks::warn_of_left_out(&job);
+            continue;
+        }
+        if std::mem::take(&mut pending_wall) && workers > 0 {
             stage += 1;
         }
         let trace = replay::trace_of(&job);
@@ -58,7 +67,10 @@ pub(crate) fn place<'a>(request: &'a ResolveRequest<'a>, resolving: &'a Resolvin
         in_group += clones;
         workers += clones;
     }
-    if placements.is_empty() && request.jobs.jobs.iter().all(|section| !selected(request, section)) {
+    if placements.is_empty() && left_out {
+        let (reason, suggestion) = ranks::nothing_to_do(request);
+        resolving.findings.add(DiagnosticSeverity::Error, (0, (0, 0)), reason, suggestion);
+    } else if placements.is_empty() && request.jobs.jobs.iter().all(|section| !selected(request, section)) {
         let names: Vec<&str> = request.jobs.jobs.iter().map(|section| section.name.as_str()).collect();
         let reason = if names.is_empty() { "no jobs are defined".into() } else { "no job is selected".into() };
         let suggestion = if names.is_empty() {

@@ -29,6 +29,7 @@ mod pattern;
 mod priorities;
 mod process;
 mod queue;
+mod ranks;
 mod readings;
 mod replay;
 mod request;
@@ -122,6 +123,7 @@ fn conclude(
         global_options: texts(&request.jobs.global),
         workers,
         warnings,
+        rank: request.overrides.rank_among_others().map(|_| request.overrides.rank.clone()),
     };
     Ok(Resolved { plan, warnings: found })
 }

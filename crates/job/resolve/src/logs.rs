@@ -53,8 +53,9 @@ fn prefix(job: &Job<'_>, name: &'static str, job_name: &str) -> Option<String> {
     Some(beside_others(job, prefix))
 }
 
-/// Puts a relative name below `--aux-path`.
+/// Puts a relative name below `--aux-path`, and makes it this rank's own.
 fn beside_others(job: &Job<'_>, name: String) -> String {
+    let name = name + &job.request.overrides.rank_suffix();
     match &job.request.overrides.aux_path {
         Some(directory) if !Path::new(&name).is_absolute() => format!("{directory}/{name}"),
         _ => name,

@@ -10,13 +10,14 @@ use iolab_plan::{
 
 use crate::groups::job_name;
 use crate::job::Job;
+use crate::ranks::share_of_rates;
 use crate::readings;
 use crate::seeds::{Purpose, derive};
 
 /// Resolves rates, floors and pauses.
 pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
-    let [bytes, iops, min_bytes, min_iops] =
-        ["rate", "rate_iops", "rate_min", "rate_iops_min"].map(|name| job.triple(name));
+    let rates = ["rate", "rate_iops", "rate_min", "rate_iops_min"].map(|name| (name, job.triple(name)));
+    let [bytes, iops, min_bytes, min_iops] = share_of_rates(job, rates);
     for (one, other, a, b) in [("rate", "rate_iops", bytes, iops), ("rate_min", "rate_iops_min", min_bytes, min_iops)] {
         if a.iter().any(|rate| *rate > 0) && b.iter().any(|rate| *rate > 0) {
             job.error(other, format!("{one} and {other} cannot be combined"), "use only one of them");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use iolab_engine::EngineDescription;
 use iolab_jobfile::JobSet;
-use iolab_options::OptionEntry;
+use iolab_options::{OptionEntry, Rank};
 
 use crate::defaults::Defaults;
 use crate::findings::Findings;
@@ -40,6 +40,8 @@ pub struct Overrides {
     /// What tells the files of this run from those that others make of the same job, on a server of
     /// a client: `$clientuid`, and put in front of names by `unique_filename`.
     pub client: Option<String>,
+    /// Which rank the plan is for.
+    pub rank: Rank,
     /// Seed of jobs with `randrepeat=0`: fresh entropy from the caller.
     pub entropy: u64,
 }

@@ -1,4 +1,5 @@
-//! Seeds: derives one independent number per purpose from the job's seed and the worker's number.
+//! Seeds: derives one independent number per purpose from the job's seed, the worker's number and
+//! its rank.
 //!
 //! As in fio, `randseed` is the base, `randrepeat=0` without `randseed` takes entropy instead,
 //! and each worker's stream is derived from the base and its number in the run.
@@ -21,10 +22,11 @@ pub(crate) enum Purpose {
 /// The seed of one purpose of this worker.
 pub(crate) fn derive(job: &Job<'_>, purpose: Purpose) -> u64 {
     let base = base(job);
-    mix(mix(mix(base) ^ u64::from(job.number)) ^ purpose as u64)
+    let rank = u64::from(job.request.overrides.rank_among_others().unwrap_or(0));
+    mix(mix(mix(base) ^ u64::from(job.number) ^ (rank << 32)) ^ purpose as u64)
 }
 
-/// The seed of one purpose that all workers with the same `randseed` share.
+/// The seed of one purpose that all workers with the same `randseed` share, on all ranks.
 pub(crate) fn derive_for_all(job: &Job<'_>, purpose: Purpose) -> u64 {
     mix(mix(base(job)) ^ purpose as u64)
 }

@@ -16,7 +16,7 @@ use crate::files::Target;
 use crate::job::Job;
 use crate::request::Mode;
 use crate::seeds::{Purpose, between, derive};
-use crate::{PathKind, readings, zones};
+use crate::{PathKind, ranks, readings, zones};
 
 /// "No end", if nothing limits a file: far above any device, with room for sums.
 const ENDLESS: u64 = 1 << 62;
@@ -236,7 +236,8 @@ fn start(job: &Job<'_>, wanted: &Wanted, target: &Target, base: u64) -> u64 {
         SizeSpec::Percent(percent) => percent_of(base, percent),
         SizeSpec::Zones(_) => 0,
     };
-    let offset = bytes(wanted.offset).saturating_add(bytes(wanted.increment).saturating_mul(u64::from(job.clone)));
+    let clone = ranks::clones_before(job).saturating_add(u64::from(job.clone));
+    let offset = bytes(wanted.offset).saturating_add(bytes(wanted.increment).saturating_mul(clone));
     let relative = [wanted.offset, wanted.increment].iter().any(|spec| matches!(spec, SizeSpec::Percent(_)));
     if !relative {
         return offset;

@@ -25,7 +25,7 @@ const JOBS: &[&str] = &[
     "size=1m rw=read runtime=60 thinktime=1ms steadystate_duration=10 cpus_allowed=0-1 mem=shmhuge",
     "size=1m rw=read write_lat_log=l write_bw_log=l write_iops_log=l write_hist_log=l log_hist_msec=1s log_avg_msec=100",
     "size=1m rw=read thinktime=1ms thinktime_spin=500us",
-    "size=1m rw=read rate_iops=100 arrivals_repeat=0",
+    "size=1m rw=read rate_iops=100 arrivals_repeat=0 numjobs=2",
     "size=1m rw=read arrivals=trace",
     "read_iolog=trace.log",
     "filename=/data/big bs=512 offset=1%",
@@ -149,6 +149,7 @@ fn every_option_is_seen_in_the_description_of_the_plan() {
         ("arrivals", "size=1m", "trace"),
         ("follow", "size=1m name=first | size=1m", "first:12"),
         ("read_iolog", "size=1m", "trace.log"),
+        ("hosts", "size=1m | size=1m", "1-3"),
     ];
     let plain: Vec<Option<String>> = CASES.iter().map(|case| case.left_out.as_ref().map(describe)).collect();
     let changed = |written: Option<String>, left_out: &Option<String>| written.is_some() && written != *left_out;

@@ -61,8 +61,10 @@ pub fn connect(hosts: Vec<HostJobs>, secret: Option<&SharedSecret>, interrupts: 
     let clock = Clock::monotonic();
     let redaction = redaction(hosts.iter().map(|host| &host.jobs.jobs).collect::<Vec<_>>());
     let mut peers = Vec::new();
-    for HostJobs { address, jobs } in hosts {
+    let ranks = hosts.len() as u32;
+    for (rank, HostJobs { address, mut jobs }) in (0..).zip(hosts) {
         let mut peer = Peer::connect(&address, secret, &clock)?;
+        jobs.parcel.rank = (rank, ranks);
         peer.send_job(jobs.parcel);
         peers.push(peer);
     }

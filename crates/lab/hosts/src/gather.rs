@@ -15,8 +15,8 @@ use crate::clock_offset::ClockOffset;
 pub(crate) struct Gathered {
     /// The user's name for it.
     pub(crate) name: String,
-    /// The port of its server; 0 for a UNIX socket.
-    pub(crate) port: u16,
+    /// The port of its server, if its jobs were those of a client; 0 for a UNIX socket.
+    pub(crate) port: Option<u16>,
     /// Its clock against the client's.
     pub(crate) clock: ClockOffset,
     /// The run there, or its plan if nothing else is known.
@@ -27,8 +27,13 @@ pub(crate) struct Gathered {
 
 /// One plan of all hosts: workers are numbered through, and sections do not mix.
 pub(crate) fn plan_of<'r>(hosts: impl IntoIterator<Item = (&'r str, &'r Plan)>) -> Plan {
-    let mut all =
-        Plan { sources: Vec::new(), global_options: Default::default(), workers: Vec::new(), warnings: Vec::new() };
+    let mut all = Plan {
+        sources: Vec::new(),
+        global_options: Default::default(),
+        workers: Vec::new(),
+        warnings: Vec::new(),
+        rank: None,
+    };
     let mut sections = 0;
     for (host, (name, plan)) in (0..).zip(hosts) {
         if host == 0 {
@@ -43,9 +48,12 @@ pub(crate) fn plan_of<'r>(hosts: impl IntoIterator<Item = (&'r str, &'r Plan)>) 
             moved.number += first;
             moved.section += sections;
             moved.host = host;
-            moved.logs.client = Some(ClientLogPlan { host: name.to_owned(), worker: worker.number });
-            moved.logs.operations =
-                worker.logs.operations.as_ref().map(|path| format!("{path}.{}", name.replace('/', "_")));
+            // The names of a rank's logs are its own already.
+            if plan.rank.is_none() {
+                moved.logs.client = Some(ClientLogPlan { host: name.to_owned(), worker: worker.number });
+                moved.logs.operations =
+                    worker.logs.operations.as_ref().map(|path| format!("{path}.{}", name.replace('/', "_")));
+            }
             if let Some(replay) = &mut moved.replay {
                 replay.first_worker += first;
             }
@@ -78,7 +86,8 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
                 facts: host.recording.host.clone(),
                 clock_offset_ns: reference.offset_ns.saturating_sub(host.clock.offset_ns),
                 clock_error_ns: if host.clock == reference { 0 } else { reference.error_ns + host.clock.error_ns },
-                port: Some(host.port),
+                port: host.port,
+                rank: host.recording.plan.rank.as_ref().map(|rank| rank.number),
                 began_late_ns: u64::try_from(late).unwrap_or(0),
             }
         })
@@ -86,6 +95,8 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
     let calibration = all.calibration.as_mut();
     calibration.into_iter().for_each(|calibration| calibration.loops.clear());
     (all.workers, all.devices, all.warnings) = Default::default();
+    // Parts of one machine saw the same devices.
+    let sees_new = |number: usize| hosts[..number].iter().all(|other| !is_same_machine(other, &hosts[number]));
     let first_seen = all.observations.take();
     all.observations = first_seen.map(|mut seen| {
         seen.devices.clear();
@@ -93,14 +104,17 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
     });
     let mut first_worker = 0;
     for (number, host) in (0..).zip(&hosts) {
-        add(&mut all, host, number, first_worker);
+        add(&mut all, host, first_worker);
+        if sees_new(number as usize) {
+            add_devices(&mut all, &host.recording, number);
+        }
         first_worker += host.recording.plan.workers.len() as u32;
     }
     all.findings = iolab_findings::find(&all);
     all
 }
 
-fn add(all: &mut Recording, host: &Gathered, number: u32, first_worker: u32) {
+fn add(all: &mut Recording, host: &Gathered, first_worker: u32) {
     let of = &host.recording;
     let prefix = |warning: &String| format!("{}: {warning}", host.name);
     let at = |place: usize| (first_worker as usize + place) as u32;
@@ -114,32 +128,39 @@ fn add(all: &mut Recording, host: &Gathered, number: u32, first_worker: u32) {
         }
         (None, None) => WorkerRecording { number: at(place), ..WorkerRecording::default() },
     }));
-    all.devices.extend(of.devices.iter().cloned().map(|mut device| {
-        device.host = number;
-        device
-    }));
     all.warnings.extend(of.warnings.iter().map(prefix));
     all.warnings.extend(
         host.lost.as_ref().map(|why| format!("host {}: {why}: its results are missing or incomplete", host.name)),
     );
     all.interrupted |= of.interrupted;
     all.elapsed_ns = all.elapsed_ns.max(of.elapsed_ns);
-    if let Some(mut seen) = of.observations.clone() {
-        seen.devices.iter_mut().for_each(|device| device.host = number);
-        match &mut all.observations {
-            Some(known) => known.devices.append(&mut seen.devices),
-            none => {
-                // Samples of the machine are those of host 0.
-                seen.host.clear();
-                *none = Some(seen);
-            }
-        }
-    }
     if let (Some(known), Some(calibration)) = (&mut all.calibration, &of.calibration) {
         known.loops.extend(calibration.loops.iter().cloned().map(|mut cost| {
             cost.workers.iter_mut().for_each(|worker| *worker += first_worker);
             cost
         }));
+    }
+}
+
+/// Whether two parts of a run were made on one machine: ranks on one host.
+fn is_same_machine(one: &Gathered, other: &Gathered) -> bool {
+    one.recording.plan.rank.is_some() && one.recording.host.hostname == other.recording.host.hostname
+}
+
+fn add_devices(all: &mut Recording, of: &Recording, number: u32) {
+    all.devices.extend(of.devices.iter().cloned().map(|mut device| {
+        device.host = number;
+        device
+    }));
+    let Some(mut seen) = of.observations.clone() else { return };
+    seen.devices.iter_mut().for_each(|device| device.host = number);
+    match &mut all.observations {
+        Some(known) => known.devices.append(&mut seen.devices),
+        none => {
+            // Samples of the machine are those of host 0.
+            seen.host.clear();
+            *none = Some(seen);
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use iolab_guard::Guard;
 use iolab_jobfile::command_line;
 use iolab_jobfile::{Input, Surroundings};
 use iolab_observe::System;
+use iolab_options::Rank;
 use iolab_pipeline::{Pipeline, PlanRequest, Planned};
 use iolab_process::INTERRUPTS;
 use iolab_recording::{Event, Recording};
@@ -85,7 +86,9 @@ fn plan(
     parcel: &JobParcel,
 ) -> Result<(Planned, Guard), Failure> {
     let fence = Fence::new(&rules.allowed)?;
-    let here = pipeline.here();
+    let (number, ranks) = parcel.rank;
+    let rank = Rank { number, ranks: ranks.max(1), host: iolab_observe::host_name() };
+    let here = pipeline.here().seen_by(Some(&rank));
     let include = |name: &str, from: &str| included(parcel, &fence, &here, name, from);
     let variable = |name: &str| parcel.variable(name);
     let surroundings = Answers { here: &here, include: &include, variable: &variable };
@@ -98,7 +101,9 @@ fn plan(
         sections: &parcel.sections,
         readonly: parcel.readonly,
         max_jobs,
-        client: rules.address.as_deref(),
+        // What tells the files of servers apart is fio's, also where it is nothing.
+        client: Some(rules.address.as_deref().unwrap_or_default()),
+        rank: Some(&rank),
         allowed: &parcel.allow_destroy,
         ..PlanRequest::of(&line)
     };

@@ -1,5 +1,6 @@
 //! Runs on several hosts, as fio's client and server: a server runs the jobs of clients, a client
-//! starts all servers at one moment and makes one recording of what comes back.
+//! starts all servers at one moment and makes one recording of what comes back. Also one recording
+//! of the parts that ranks have kept, each on its own host (`merging`).
 //!
 //! ```text
 //!  client ──┬── connection ── session (a thread of the server) ── process of the job ── workers
@@ -19,6 +20,7 @@ mod fuzz;
 mod gather;
 mod greeting;
 mod job;
+mod merging;
 mod message;
 mod parcel;
 mod peer;
@@ -31,6 +33,7 @@ pub use address::{DEFAULT_PORT, HostAddress, HostAddressError};
 pub use client::{HostJobs, Hosts, connect};
 pub use fuzz::fuzz_entry;
 pub use job::run_job;
+pub use merging::{PartOfRun, merge};
 pub use parcel::{PackedJobs, pack};
 pub use seal::SharedSecret;
 pub use server::{JobServer, ServerRequest};

@@ -32,7 +32,7 @@ use crate::parcel::JobParcel;
 use crate::seal::{NONCE_BYTES, Tag};
 
 /// The number of this protocol. It is raised with every change of a message.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// The first message of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use iolab_activity::Failure;
-use iolab_jobfile::{Input, JobSet, Surroundings};
+use iolab_jobfile::{Input, JobSet, KeywordFacts, Surroundings};
 use iolab_options::OptionEntry;
 use iolab_pipeline::{Pipeline, PlanRequest};
 use iolab_resolve::Mode;
@@ -27,6 +27,8 @@ pub(crate) struct JobParcel {
     pub(crate) files: Vec<ParcelFile>,
     /// Job files that the server has (`--remote-config`).
     pub(crate) remote_files: Vec<String>,
+    /// The number of the server, and how many there are: its rank.
+    pub(crate) rank: (u32, u32),
     /// Only these sections of job files.
     pub(crate) sections: Vec<String>,
     /// Refuse jobs that write.
@@ -100,6 +102,7 @@ pub fn pack(
         words: request.line.job_words(),
         files: inputs.into_iter().map(text).collect::<Result<_, _>>()?,
         remote_files: remote_files.to_vec(),
+        rank: (0, 1),
         sections: request.sections.to_vec(),
         readonly: request.readonly,
         max_jobs: request.max_jobs,
@@ -126,16 +129,8 @@ impl Surroundings for Answers<'_> {
         (self.variable)(name)
     }
 
-    fn cpus(&self) -> u64 {
-        self.here.cpus()
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.here.page_bytes()
-    }
-
-    fn memory_mib(&self) -> u64 {
-        self.here.memory_mib()
+    fn keywords(&self) -> KeywordFacts {
+        self.here.keywords()
     }
 
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {

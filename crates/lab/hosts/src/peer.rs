@@ -255,7 +255,7 @@ impl Peer {
     fn gathered(&self, known: Option<Recording>) -> Gathered {
         Gathered {
             name: self.name.clone(),
-            port: self.port,
+            port: Some(self.port),
             clock: self.clock_offset,
             recording: known.unwrap_or_else(crate::gather::nothing),
             lost: self.lost.clone(),

@@ -10,7 +10,7 @@ use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet, Surroundings};
-use iolab_plan::Plan;
+use iolab_plan::{Plan, Rank};
 use iolab_recording::{Recording, Redaction};
 use iolab_resolve::{MachineFacts, Mode, Overrides};
 use iolab_runner::{Engines, RunError, RunObserver, RunRequest, Spools, Telling};
@@ -53,6 +53,8 @@ pub struct PlanRequest<'a> {
     pub keep_secrets: bool,
     /// What tells the files of this run from those of other servers of a client.
     pub client: Option<&'a str>,
+    /// Which of several ranks the plan is for; `None` if the run is not one of several.
+    pub rank: Option<&'a Rank>,
     /// Assume that every file and device exists and is large enough, without checking.
     pub imagines_files: bool,
     /// Write the merged files of `merge_blktrace_file`.
@@ -72,6 +74,7 @@ impl<'a> PlanRequest<'a> {
             allowed: &[],
             keep_secrets: false,
             client: None,
+            rank: None,
             imagines_files: false,
             merges: false,
         }
@@ -106,7 +109,7 @@ impl Pipeline<'_> {
     /// # Errors
     /// Everything that is wrong with the jobs, as a report.
     pub fn plan(&self, request: &PlanRequest<'_>) -> Result<Planned, Failure> {
-        let here = self.here();
+        let here = self.here().seen_by(request.rank);
         let mut jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
         self.merge_traces(request, &mut jobs)?;
         self.resolve_here(request, &here, jobs)
@@ -117,7 +120,7 @@ impl Pipeline<'_> {
     /// # Errors
     /// As [`Pipeline::plan`].
     pub fn plan_if_any(&self, request: &PlanRequest<'_>) -> Result<Option<Planned>, Failure> {
-        let here = self.here();
+        let here = self.here().seen_by(request.rank);
         let mut jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &here)?;
         self.merge_traces(request, &mut jobs)?;
         if jobs.jobs.is_empty() && request.sections.is_empty() {
@@ -132,7 +135,8 @@ impl Pipeline<'_> {
     /// # Errors
     /// What is wrong with the jobs or the traces, as a report.
     pub fn merge_only(&self, request: &PlanRequest<'_>) -> Result<usize, Failure> {
-        let mut jobs = self.parse(request, &self.read_inputs(&request.line.files)?, &self.here())?;
+        let mut jobs =
+            self.parse(request, &self.read_inputs(&request.line.files)?, &self.here().seen_by(request.rank))?;
         self.merge_traces(request, &mut jobs)
     }
 
@@ -326,6 +330,7 @@ fn overrides(request: &PlanRequest<'_>) -> Overrides {
         max_jobs: request.max_jobs,
         aux_path: request.aux_path.map(str::to_owned),
         client: request.client.map(str::to_owned),
+        rank: request.rank.cloned().unwrap_or_else(|| Rank::only(iolab_observe::host_name())),
         entropy: entropy(),
     }
 }

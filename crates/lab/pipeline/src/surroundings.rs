@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use iolab_bounded_read::{ARRIVALS, JOB_FILE};
 use iolab_engine::{DeviceFacts, DeviceZones, OpenError};
-use iolab_jobfile::Surroundings;
+use iolab_jobfile::{KeywordFacts, Surroundings};
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
-use iolab_options::{OptionEntry, Settings};
+use iolab_options::{OptionEntry, Rank, Settings};
 use iolab_plan::{ReplayRules, ReplaySurvey};
 use iolab_resolve::{MachineFacts, PathKind};
 use iolab_runner::Engines;
@@ -17,12 +17,19 @@ use iolab_runner::Engines;
 pub struct ThisMachine {
     system: System,
     engines: Engines,
+    rank: Option<Rank>,
 }
 
 impl ThisMachine {
     /// As it is now.
     pub fn new(engines: Engines) -> ThisMachine {
-        ThisMachine { system: System::live(), engines }
+        ThisMachine { system: System::live(), engines, rank: None }
+    }
+
+    /// As this rank sees it.
+    #[must_use]
+    pub fn seen_by(self, rank: Option<&Rank>) -> ThisMachine {
+        ThisMachine { rank: rank.cloned(), ..self }
     }
 }
 
@@ -40,16 +47,13 @@ impl Surroundings for ThisMachine {
         std::env::var(name).ok()
     }
 
-    fn cpus(&self) -> u64 {
-        u64::from(self.system.cpus_online())
-    }
-
-    fn page_bytes(&self) -> u64 {
-        page_bytes()
-    }
-
-    fn memory_mib(&self) -> u64 {
-        self.system.memory_bytes() >> 20
+    fn keywords(&self) -> KeywordFacts {
+        KeywordFacts {
+            cpus: u64::from(self.system.cpus_online()),
+            page_bytes: page_bytes(),
+            memory_mib: self.system.memory_bytes() >> 20,
+            rank: self.rank.clone().unwrap_or_else(|| Rank::only(iolab_observe::host_name())),
+        }
     }
 
     fn engine_names(&self) -> Vec<&'static str> {

@@ -13,6 +13,11 @@ pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
+/// The name of this host.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Most bytes this process may lock (`RLIMIT_MEMLOCK`, getrlimit(2)); `None`: no limit.
 pub fn locked_memory_limit() -> Option<u64> {
     getrlimit(Resource::Memlock).current
@@ -24,7 +29,7 @@ impl System {
     pub fn host_facts(&self, clock: &str, command_line: Vec<String>) -> HostFacts {
         let uname = rustix::system::uname();
         HostFacts {
-            hostname: uname.nodename().to_string_lossy().into_owned(),
+            hostname: host_name(),
             kernel: uname.release().to_string_lossy().into_owned(),
             cpu_model: self.cpu_model().unwrap_or_else(|| uname.machine().to_string_lossy().into_owned()),
             cpus: self.cpus_online(),

@@ -29,7 +29,7 @@ pub use file_facts::{
     DirectIo, FileFacts, FileKind, direct_io_at, file_facts, files_below, free_bytes, logical_block_bytes,
 };
 pub use file_id::FileId;
-pub use host::{locked_memory_limit, page_bytes};
+pub use host::{host_name, locked_memory_limit, page_bytes};
 pub use identity::HARDWARE_QUEUES;
 pub use machine::{CpuActivity, CpuTicks};
 pub use mounts::{MountEntry, Swap};

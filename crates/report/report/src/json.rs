@@ -13,6 +13,7 @@
 //! report is a bare document.
 
 mod direction;
+mod hosts;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use iolab_aggregate::{
     DepthShares, DeviceFigures, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, SteadyFigures,
 };
 use iolab_plan::Direction;
-use iolab_recording::{DeviceCounters, Host, Idleness, Recording};
+use iolab_recording::{DeviceCounters, Idleness, Recording};
 
 use writer::Writer;
 
@@ -51,13 +52,19 @@ pub fn json(recording: &Recording, style: JsonStyle) -> String {
         writer.number("interrupted", true);
     }
     if recording.has_several_hosts() {
-        writer.array("hosts", &recording.hosts, write_host);
+        hosts::write(&mut writer, recording);
     }
     let jobs: Vec<Named<'_>> = figures.jobs.iter().map(|job| (job.plan.job.as_str(), job)).collect();
-    let all = figures.all_clients.iter().map(|all| (ALL_CLIENTS, all));
-    let entries: Vec<Named<'_>> = jobs.into_iter().chain(all).collect();
-    let key = if recording.is_of_servers() { "client_stats" } else { "jobs" };
-    writer.array(key, &entries, |writer, job| write_job(writer, *job, recording, style.plus));
+    let all = figures.all_hosts.as_ref().map(|all| (all_hosts_name(recording), all));
+    if recording.is_of_servers() {
+        let entries: Vec<Named<'_>> = jobs.into_iter().chain(all).collect();
+        writer.array("client_stats", &entries, |writer, job| write_job(writer, *job, recording, style.plus));
+    } else {
+        writer.array("jobs", &jobs, |writer, job| write_job(writer, *job, recording, style.plus));
+        if let Some(all) = all {
+            writer.object("all_ranks", |writer| write_job(writer, all, recording, style.plus));
+        }
+    }
     if !figures.devices.is_empty() {
         writer.array("disk_util", &figures.devices, write_device);
     }
@@ -67,26 +74,13 @@ pub fn json(recording: &Recording, style: JsonStyle) -> String {
     writer.finish()
 }
 
-/// The name of the entry that sums up all servers of a client.
-pub(crate) const ALL_CLIENTS: &str = "All clients";
+/// The name of the entry that sums up all servers of a client, or all ranks.
+pub(crate) fn all_hosts_name(recording: &Recording) -> &'static str {
+    if recording.is_of_servers() { "All clients" } else { "All ranks" }
+}
 
 /// A job with the name that it is shown by.
 type Named<'a> = (&'a str, &'a JobFigures<'a>);
-
-/// For runs of several hosts only.
-fn write_host(writer: &mut Writer, host: &Host) {
-    writer.text("name", &host.name);
-    writer.text("hostname", &host.facts.hostname);
-    writer.text("kernel", &host.facts.kernel);
-    writer.text("cpu_model", &host.facts.cpu_model);
-    writer.number("cpus", host.facts.cpus);
-    writer.number("memory_bytes", host.facts.memory_bytes);
-    writer.number("clock_offset_ns", host.clock_offset_ns);
-    writer.number("clock_error_ns", host.clock_error_ns);
-    if host.port.is_some() {
-        writer.number("began_late_ns", host.began_late_ns);
-    }
-}
 
 fn write_idleness(writer: &mut Writer, idleness: &Idleness) {
     writer.float("system", idleness.idle() * 100.0);

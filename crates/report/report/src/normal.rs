@@ -42,8 +42,8 @@ pub fn normal_body(recording: &Recording, style: &Style) -> String {
     for figures in &figures.jobs {
         job::write_job(&mut text, &figures.plan.job, figures, &date);
     }
-    if let Some(all) = &figures.all_clients {
-        job::write_job(&mut text, crate::json::ALL_CLIENTS, all, &date);
+    if let Some(all) = &figures.all_hosts {
+        job::write_job(&mut text, crate::json::all_hosts_name(recording), all, &date);
     }
     for group in &figures.groups {
         run_status::write_group(&mut text, group);

@@ -28,6 +28,7 @@ fn beginning() -> Vec<u8> {
         iolab_version: String::new(),
         plan: Plan {
             sources: Vec::new(),
+            rank: None,
             global_options: Default::default(),
             workers: vec![worker_plan()],
             warnings: Vec::new(),

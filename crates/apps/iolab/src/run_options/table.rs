@@ -1,16 +1,8 @@
 //! The table of run options: name, argument, help, effect, and meaning in a study.
 
+use super::readings::{Refusal, add, blocks, count, eta, formats, idle, number, rank, refusal, time, vary};
+use super::values::{RunOptions, StudyWords};
 use iolab_jobfile::command_line::{Argument, ProgramOption};
-use iolab_units::{KbBase, NS_PER_SECOND, parse_count, parse_ns};
-
-use super::values::{EtaWhen, IdleProfile, OutputFormat, RunOptions, StudyWords, VaryWords};
-
-/// Why a value was refused.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) reason: String,
-    pub(crate) suggestion: Option<&'static str>,
-}
 
 /// Stores a value in the options.
 type Take = fn(RunOptions, &str) -> Result<RunOptions, Refusal>;
@@ -261,6 +253,8 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         },
     )
     .not_in_study(SERVERS),
+    valued("rank", "RANK/RANKS", "Run the part of one of several ranks, which launchers start (0/4 to 3/4)", rank)
+        .not_in_study("a study runs on one machine: run the job alone"),
     switch("cpuclock-test", "Test the processor's clock", on!(cpuclock_test)).letter('T'),
     valued("crctest", "TYPES", "Measure how fast checksums are: all, or these", word!(crctest)).optional().letter('G'),
     valued("memcpytest", "TYPES", "Measure how fast memory is copied: all, or these", word!(memcpytest))
@@ -311,86 +305,3 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
 const NO_LATENCY_LOG: Support = Support::Harmless(
     "there is no latency log of all jobs together; the job option write_lat_log=PREFIX writes each job's",
 );
-
-fn refusal(reason: impl Into<String>) -> Refusal {
-    Refusal { reason: reason.into(), suggestion: None }
-}
-
-fn advise(reason: impl Into<String>, suggestion: &'static str) -> Refusal {
-    Refusal { suggestion: Some(suggestion), ..refusal(reason) }
-}
-
-fn vary(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
-    if !text.contains('=') {
-        return Err(advise(format!("`{text}` has no values"), "an option and its values, as in iodepth=1,4,16"));
-    }
-    // The parser of the command line fills in the place.
-    run.study.vary.push(VaryWords { text: text.to_owned(), span: (0, 0) });
-    Ok(run)
-}
-
-fn blocks(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
-    if text != "auto" {
-        number(text, 1, u32::MAX)?;
-    }
-    Ok(RunOptions { study: StudyWords { blocks: Some(text.to_owned()), ..run.study }, ..run })
-}
-
-fn add(place: &mut Vec<String>, text: &str) -> Result<(), Refusal> {
-    if text.is_empty() {
-        return Err(refusal("the value is empty"));
-    }
-    place.push(text.to_owned());
-    Ok(())
-}
-
-fn time(text: &str) -> Result<u64, Refusal> {
-    parse_ns(text, NS_PER_SECOND).map_err(|error| refusal(error.to_string()))
-}
-
-fn count(text: &str, min: i64, max: i64) -> Result<i64, Refusal> {
-    let count = parse_count(text, KbBase::K1024).map_err(|error| refusal(error.to_string()))?;
-    if (min..=max).contains(&count) {
-        return Ok(count);
-    }
-    Err(refusal(format!("{count} is not between {min} and {max}")))
-}
-
-fn number(text: &str, min: u32, max: u32) -> Result<u32, Refusal> {
-    // Fits into `u32`, because `max` does.
-    Ok(count(text, i64::from(min), i64::from(max))? as u32)
-}
-
-fn formats(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
-    for word in text.split(',') {
-        let Some(format) = OutputFormat::parse(word) else {
-            return Err(advise(format!("`{word}` is not a report format"), OutputFormat::WORDS));
-        };
-        if !run.output_formats.contains(&format) {
-            run.output_formats.push(format);
-        }
-    }
-    Ok(run)
-}
-
-fn idle(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
-    let profile = match text {
-        "calibrate" => IdleProfile::Calibrate,
-        "system" => IdleProfile::System,
-        "percpu" => IdleProfile::PerCpu,
-        other => {
-            return Err(advise(format!("`{other}` is not a value of --idle-prof"), "system, percpu or calibrate"));
-        }
-    };
-    Ok(RunOptions { idle_profile: Some(profile), ..run })
-}
-
-fn eta(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
-    let eta = match text {
-        "auto" => EtaWhen::Auto,
-        "always" => EtaWhen::Always,
-        "never" => EtaWhen::Never,
-        other => return Err(advise(format!("`{other}` is not a value of --eta"), "always, never or auto")),
-    };
-    Ok(RunOptions { eta, ..run })
-}

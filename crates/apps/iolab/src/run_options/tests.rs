@@ -27,6 +27,7 @@ fn example(option: &RunOption) -> &'static str {
         "eta-newline" | "eta-interval" | "status-interval" | "trigger-timeout" => "2s",
         "alloc-size" => "16k",
         "idle-prof" => "system",
+        "rank" => "1/4",
         "vary" => "iodepth=1,2",
         _ => "word",
     }
@@ -157,6 +158,8 @@ fn mistakes_are_refused_where_they_stand() {
         ("--alloc-size=much", "much", "not a number", ""),
         ("--status-interval=soon", "soon", "not a number", ""),
         ("--vary=iodepth", "iodepth", "has no values", "iodepth=1,4,16"),
+        ("--rank=4/4", "4/4", "is not a rank", "0/4 to 3/4"),
+        ("--rank=1", "1", "is not a rank", "0/4 to 3/4"),
         ("--repeat=0", "0", "is not between", ""),
     ] {
         let line = line(&[argument]);

@@ -74,6 +74,8 @@ pub(crate) struct RunOptions {
     pub(crate) allow: Vec<String>,
     /// `--allow-host`, in order: hosts whose clients are served.
     pub(crate) allow_host: Vec<String>,
+    /// `--rank=RANK/RANKS`: which of several ranks this run is.
+    pub(crate) rank: Option<(u32, u32)>,
     /// `--cpuclock-test`.
     pub(crate) cpuclock_test: bool,
     /// `--crctest[=TYPES]`: empty if the value is missing.

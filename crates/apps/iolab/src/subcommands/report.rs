@@ -144,7 +144,13 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, ExitFailure> {
 
 /// The report as the run printed it: notes and findings follow the header and precede the results.
 /// If the report is one JSON document, nothing else is added to it.
-fn in_format(recording: &Recording, notes: &[String], format: Format, has_json: bool, columns: usize) -> String {
+pub(super) fn in_format(
+    recording: &Recording,
+    notes: &[String],
+    format: Format,
+    has_json: bool,
+    columns: usize,
+) -> String {
     match format {
         Format::Normal if !has_json => {
             let header = iolab_report::normal_header(&recording.plan);

@@ -109,7 +109,7 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, ExitFail
     let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
         ExitFailure::mistake(iolab_jobfile::render(diagnostics, sources, crate::printing::use_color()))
     };
-    let of_profile = crate::profiles::expand(words, || pipeline::here().memory_mib())?;
+    let of_profile = crate::profiles::expand(words, || pipeline::here().keywords().memory_mib)?;
     let words = of_profile.as_deref().unwrap_or(words);
     let line = command_line::parse(words, &run_options::shapes(), &pipeline::here())
         .map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;

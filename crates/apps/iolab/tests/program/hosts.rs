@@ -143,6 +143,23 @@ fn the_clients_variables_and_included_files_go_with_the_job() {
 }
 
 #[test]
+fn servers_are_ranks_in_the_order_of_the_command_line() {
+    let lab = Lab::new();
+    lab.file(
+        "job.fio",
+        "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=($ranks*10+$rank)m\n[b]\nhosts=1\nioengine=null\nsize=1m\n",
+    );
+    let hosts = [Host::tcp(&lab), Host::tcp(&lab)];
+    let clients = hosts.each_ref().map(Host::client);
+    let words = [clients[0].as_str(), &clients[1], "job.fio", "--output-format=json"];
+    let report = lab.run(words).ended(0, "").json();
+    let done: Vec<_> =
+        jobs(&report).iter().map(|job| (job["jobname"].as_str().unwrap().to_owned(), total_ios(job))).collect();
+    let expected = [("a", 20 * 256), ("a", 21 * 256), ("b", 256), ("All clients", 42 * 256)];
+    assert_eq!(done, expected.map(|(job, ios)| (job.to_owned(), ios)));
+}
+
+#[test]
 fn a_job_file_of_the_server_is_named_and_one_outside_is_refused() {
     let lab = Lab::new();
     let elsewhere = Lab::new();

@@ -34,6 +34,7 @@ mod manners;
 mod nvme_jobs;
 mod pace_of_jobs;
 mod perf_command;
+mod ranks;
 mod replay;
 mod report_pages;
 mod run_calibration;

@@ -54,6 +54,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("fs-dump-log", "fs dump-log disk.img"),
     ("fs-defrag", "fs defrag disk.img"),
     ("fs-resize-cores", "fs resize-cores disk.img 1"),
+    ("hosts-merge", "hosts merge it.iolab it.iolab --record=merged.iolab --force"),
     ("watch", "watch --json 0.01 3"),
     ("study-plan", "study plan study.toml"),
     ("study-run", "study run study.toml --folder=again"),

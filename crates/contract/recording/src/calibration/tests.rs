@@ -29,7 +29,7 @@ fn recording(calibration: Option<Calibration>, members: Vec<(WorkerPlan, WorkerR
     Recording {
         iolab_recording: FORMAT,
         iolab_version: "0".to_owned(),
-        plan: Plan { sources: vec![], global_options: Default::default(), workers, warnings: vec![] },
+        plan: Plan { sources: vec![], global_options: Default::default(), workers, warnings: vec![], rank: None },
         host: HostFacts::default(),
         hosts: Vec::new(),
         calibration,

@@ -47,6 +47,15 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "hosts",
+        category: Category::Job,
+        kind: ValueKind::Text,
+        summary: "Ranks that run the job: numbers, ranges, names of hosts",
+        details: "`hosts=0` is only for the first rank, `hosts=1-3,node7` for three others and all on the host node7. A run that is not one of several is rank 0. A rank that leaves a job out does not wait for the ranks that run it; the stonewall of such a job holds for its own jobs.",
+        accepts: &[("1-3,node7", "1-3,node7"), ("0", "0")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "stonewall",
         aliases: &["wait_for_previous"],
         category: Category::Job,

@@ -51,6 +51,20 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "rate_scope",
+        category: Category::Rate,
+        kind: ValueKind::Choice(&[
+            Choice { name: "worker", aliases: &[], summary: "of each worker, as in fio" },
+            Choice { name: "job", aliases: &[], summary: "of all workers of the job together, on all ranks" },
+        ]),
+        default: DefaultValue::Text("worker"),
+        summary: "What rate, rate_iops and their minima are the rates of",
+        details: "With rate_scope=job, rate_iops=1000 and numjobs=4 on 5 ranks, each of the 20 workers does 50 operations per second. Of ranks that hosts leaves out, none has a part.",
+        accepts: &[("worker", "worker"), ("job", "job")],
+        rejects: &["rank"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "rate_process",
         category: Category::Rate,
         kind: ValueKind::Choice(&[

@@ -1,7 +1,7 @@
 //! Parses job text into a job set, by the real parser in fixed surroundings.
 
-use iolab_jobfile::{Input, JobSet, Surroundings, parse};
-use iolab_options::OptionEntry;
+use iolab_jobfile::{Input, JobSet, KeywordFacts, Surroundings, parse};
+use iolab_options::{OptionEntry, Rank};
 
 use super::ENGINES;
 
@@ -14,14 +14,8 @@ impl Surroundings for World {
     fn variable(&self, _: &str) -> Option<String> {
         None
     }
-    fn cpus(&self) -> u64 {
-        4
-    }
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
-    fn memory_mib(&self) -> u64 {
-        1000
+    fn keywords(&self) -> KeywordFacts {
+        KeywordFacts { cpus: 4, page_bytes: 4096, memory_mib: 1000, rank: Rank::only("here") }
     }
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
         ENGINES.iter().find(|known| known.name == engine).map(|known| known.options)

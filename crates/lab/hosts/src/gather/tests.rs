@@ -11,7 +11,7 @@ fn recording(text: &str) -> Recording {
 
 fn host(name: &str, offset_ns: i64, recording: Recording) -> Gathered {
     let clock = ClockOffset { offset_ns, error_ns: 100 };
-    Gathered { name: name.to_owned(), port: 8765, clock, recording, lost: None }
+    Gathered { name: name.to_owned(), port: Some(8765), clock, recording, lost: None }
 }
 
 fn observed() -> Recording {
@@ -44,7 +44,7 @@ fn counts_are_added_and_histograms_merged() {
         assert!(!whole.is_empty() && whole == merged, "{latency:?}");
     }
     let shown = figures(&all);
-    let sum = shown.all_clients.expect("the sum of all");
+    let sum = shown.all_hosts.expect("the sum of all");
     let ios: u64 = shown.jobs.iter().flat_map(|job| &job.directions).map(|direction| direction.ios).sum();
     assert_eq!(sum.directions.iter().map(|direction| direction.ios).sum::<u64>(), ios);
     assert_eq!(sum.hosts, ["a", "b"]);
@@ -97,7 +97,7 @@ fn one_host_is_named_too() {
     is_sound(&all);
     assert!(all.is_of_servers() && !all.has_several_hosts());
     let shown = figures(&all);
-    assert!(shown.all_clients.is_none() && shown.jobs[0].hosts == ["a"]);
+    assert!(shown.all_hosts.is_none() && shown.jobs[0].hosts == ["a"]);
 }
 
 #[test]

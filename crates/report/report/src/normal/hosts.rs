@@ -1,9 +1,11 @@
-//! The hosts of a run of several, and how well their clocks agree.
+//! The hosts of a run of several: how well their clocks agree, what each did, and what they did
+//! together.
 
 use std::fmt::Write;
 
+use iolab_aggregate::{HostsFigures, SpanFigures, hosts_figures};
 use iolab_recording::Recording;
-use iolab_text::counted;
+use iolab_text::{counted, rounded_bytes};
 use iolab_units::rounded_ns;
 
 /// Writes nothing for a run of one host.
@@ -11,11 +13,13 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
     if !recording.has_several_hosts() {
         return;
     }
+    let beside = hosts_figures(recording);
     let _ = writeln!(text, "\nHosts (clocks against the first):");
     for (number, host) in (0..).zip(&recording.hosts) {
         let workers = recording.plan.workers.iter().filter(|plan| plan.host == number).count();
-        let clock = match number {
-            0 => String::new(),
+        let clock = match (number, host.clock_error_ns) {
+            // Host 0 is the reference. A comparison without an error was none.
+            (0, _) | (_, 0) => String::new(),
             _ => format!(
                 ", clock {}{} +- {}",
                 if host.clock_offset_ns < 0 { "-" } else { "+" },
@@ -27,10 +31,14 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
             0 => String::new(),
             late_ns => format!(", began {} after the first", rounded_ns(late_ns as f64)),
         };
+        let done = beside.iter().flat_map(|beside| &beside.hosts).find(|figures| figures.host == number);
+        let did = done.map_or(String::new(), |figures| {
+            format!(", {}", rates(figures.done.ios_per_second(), figures.done.bytes_per_second()))
+        });
         let facts = &host.facts;
         let _ = writeln!(
             text,
-            "  {}: {}, Linux {}, {} x {}{clock}{late}",
+            "  {}: {}, Linux {}, {} x {}{clock}{late}{did}",
             host.name,
             counted(workers as u64, "worker"),
             facts.kernel,
@@ -38,4 +46,34 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
             facts.cpu_model
         );
     }
+    if let Some(beside) = beside {
+        write_together(text, recording, &beside);
+    }
+}
+
+fn write_together(text: &mut String, recording: &Recording, beside: &HostsFigures) {
+    let name = |host: u32| recording.host_name(host).unwrap_or_default();
+    let (slowest, fastest) = (beside.slowest(), beside.fastest());
+    let _ = writeln!(
+        text,
+        "  slowest {}, fastest {}: {:.1} % of the mean apart; began within {}",
+        name(slowest.host),
+        name(fastest.host),
+        beside.imbalance() * 100.0,
+        rounded_ns(beside.skew_ns as f64)
+    );
+    match &beside.together {
+        Some(together) => writeln!(text, "  while all ran: {}", span(together)),
+        None => writeln!(text, "  they never ran at the same time"),
+    }
+    .and_then(|()| writeln!(text, "  until the last ended: {}", span(&beside.whole)))
+    .unwrap_or_default();
+}
+
+fn span(span: &SpanFigures) -> String {
+    format!("{}, {}", rounded_ns(span.length_ns as f64), rates(span.ios_per_second, span.bytes_per_second))
+}
+
+fn rates(ios: f64, bytes: f64) -> String {
+    format!("{ios:.0} IOPS, {}/s", rounded_bytes(bytes))
 }
