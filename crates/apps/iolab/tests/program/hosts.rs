@@ -18,7 +18,7 @@ const NULL_JOB: &str = "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=4m\n";
 const ENDLESS_JOB: &str = "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=64m\nrate_iops=1000\ntime_based\nruntime=1h\n";
 
 /// A server of its own, which ends with the test.
-struct Host {
+pub(super) struct Host {
     server: Option<Running>,
     address: String,
 }
@@ -34,11 +34,11 @@ impl Host {
     }
 
     /// On a free port of this machine.
-    fn tcp(lab: &Lab) -> Host {
+    pub(super) fn tcp(lab: &Lab) -> Host {
         Host::start(lab, &["--server=127.0.0.1,0"])
     }
 
-    fn client(&self) -> String {
+    pub(super) fn client(&self) -> String {
         format!("--client={}", self.address)
     }
 
@@ -61,11 +61,11 @@ impl Drop for Host {
     }
 }
 
-fn jobs(report: &Value) -> &Vec<Value> {
+pub(super) fn jobs(report: &Value) -> &Vec<Value> {
     report["client_stats"].as_array().unwrap_or_else(|| panic!("{report}"))
 }
 
-fn total_ios(job: &Value) -> u64 {
+pub(super) fn total_ios(job: &Value) -> u64 {
     job["read"]["total_ios"].as_u64().unwrap()
 }
 
@@ -140,23 +140,6 @@ fn the_clients_variables_and_included_files_go_with_the_job() {
     assert_eq!(total_ios(&jobs(&report)[0]), 64);
     // What is kept has the variable, not its value.
     assert_eq!(lab.recording().plan.workers[0].job_options["size"], "${HOSTS_TEST_SIZE}");
-}
-
-#[test]
-fn servers_are_ranks_in_the_order_of_the_command_line() {
-    let lab = Lab::new();
-    lab.file(
-        "job.fio",
-        "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=($ranks*10+$rank)m\n[b]\nhosts=1\nioengine=null\nsize=1m\n",
-    );
-    let hosts = [Host::tcp(&lab), Host::tcp(&lab)];
-    let clients = hosts.each_ref().map(Host::client);
-    let words = [clients[0].as_str(), &clients[1], "job.fio", "--output-format=json"];
-    let report = lab.run(words).ended(0, "").json();
-    let done: Vec<_> =
-        jobs(&report).iter().map(|job| (job["jobname"].as_str().unwrap().to_owned(), total_ios(job))).collect();
-    let expected = [("a", 20 * 256), ("a", 21 * 256), ("b", 256), ("All clients", 42 * 256)];
-    assert_eq!(done, expected.map(|(job, ios)| (job.to_owned(), ios)));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_recording::partial::Partial;
 
+use crate::hosts::{Host, jobs, total_ios};
 use crate::support::{Lab, read_recording};
 
 const JOB: &str = "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=4m\nnumjobs=2\n[first]\nhosts=0\nioengine=null\nrw=write\nbs=4k\nsize=1m\n";
@@ -89,4 +90,21 @@ fn what_is_not_of_one_run_is_refused_and_nothing_is_written() {
     lab.file("one.fio", "[a]\nhosts=0\nioengine=null\nsize=1m\n");
     lab.run(["plan", "--rank=1/2", "one.fio"]).ended(2, "no job is for rank 1 of 2");
     assert!(lab.run(["plan", "--rank=0/2", "one.fio"]).ended(0, "").printed().contains("rank 0 of 2, on "));
+}
+
+#[test]
+fn servers_are_ranks_in_the_order_of_the_command_line() {
+    let lab = Lab::new();
+    lab.file(
+        "job.fio",
+        "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=($ranks*10+$rank)m\n[b]\nhosts=1\nioengine=null\nsize=1m\n",
+    );
+    let hosts = [Host::tcp(&lab), Host::tcp(&lab)];
+    let clients = hosts.each_ref().map(Host::client);
+    let words = [clients[0].as_str(), &clients[1], "job.fio", "--output-format=json"];
+    let report = lab.run(words).ended(0, "").json();
+    let done: Vec<_> =
+        jobs(&report).iter().map(|job| (job["jobname"].as_str().unwrap().to_owned(), total_ios(job))).collect();
+    let expected = [("a", 20 * 256), ("a", 21 * 256), ("b", 256), ("All clients", 42 * 256)];
+    assert_eq!(done, expected.map(|(job, ios)| (job.to_owned(), ios)));
 }
