@@ -40,7 +40,8 @@ fn reports_say_who_ran_where_and_add_all_up() {
         "\nBlock layer (read/write):\n  a:vda: ",
         "\n  b:vda: IOPS=",
         "Hosts (clocks against the first):\n  a: 1 worker, Linux 6.12.0",
-        "  b: 1 worker, Linux 6.6.1, 8 x a processor, clock -1.50 ms +- 40.0 µs\n",
+        "  b: 1 worker, Linux 6.6.1, 8 x a processor, clock -1.50 ms +- 40.0 µs, 1008 IOPS, 3.9 MiB/s\n",
+        "\n  slowest a, fastest b: 0.6 % of the mean apart; ",
     ] {
         assert!(text.contains(expected), "no '{expected}' in {text}");
     }
