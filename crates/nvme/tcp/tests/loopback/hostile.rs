@@ -1,5 +1,5 @@
-//! Hostile peers: a few by default. `ci/suites/nvme_tcp_faults` sets `IOLAB_MANY_PEERS` for many,
-//! and runs these tests one after the other.
+//! Hostile peers: a few by default. `ci/suites/nvme_tcp_faults` sets `IOLAB_MANY_PEERS` to the most
+//! connections that a test may open at once, and runs these tests one after the other.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,10 +14,14 @@ use iolab_random::SplitMix64;
 
 use crate::rig::{Rig, SECOND, address, connect, drive, name, options, serve};
 
+/// The most connections that a suite lets a test open at once. None where a few peers are enough.
+fn most_peers() -> Option<usize> {
+    std::env::var("IOLAB_MANY_PEERS").ok().map(|number| number.parse().expect("IOLAB_MANY_PEERS is a number"))
+}
+
 /// The number of peers, and whether memory can be checked, which requires that no other test runs.
 fn scale(few: usize, many: usize) -> (usize, bool) {
-    let is_suite = std::env::var_os("IOLAB_MANY_PEERS").is_some();
-    (if is_suite { many } else { few }, is_suite)
+    most_peers().map_or((few, false), |most| (many.min(most), true))
 }
 
 /// Resident memory of this process.
