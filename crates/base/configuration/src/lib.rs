@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 
 use environment::{home, variable};
 pub use file::{ConfigurationError, ConfigurationFile};
-pub use setting::{SETTINGS, SettingInfo, UserSetting};
+pub use setting::{SETTINGS, SettingInfo, UserSetting, reference_page};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -108,6 +108,19 @@ pub const SETTINGS: [SettingInfo; 7] = [
     },
 ];
 
+/// The page of all settings, in Markdown.
+pub fn reference_page() -> String {
+    let mut page = String::from(
+        "# Settings\n\nGenerated from the table of settings; do not edit. How they are set: [configuration](../guide/configuration.md).\n\n\
+         | setting | variable that has precedence | what it is | example |\n| --- | --- | --- | --- |\n",
+    );
+    for info in &SETTINGS {
+        let variable = info.variable.map(|name| format!("`{name}`")).unwrap_or_default();
+        page += &format!("| `{}` | {variable} | {} | `{}` |\n", info.name, info.about, info.example);
+    }
+    page
+}
+
 impl UserSetting {
     /// What is known of it.
     pub fn info(self) -> &'static SettingInfo {

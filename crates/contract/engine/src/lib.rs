@@ -5,6 +5,7 @@
 //! Engines never read a clock, never print, never allocate between `open` and drop. The
 //! [`conformance`] module holds the tests that every engine instantiates.
 
+mod client_lane;
 pub mod conformance;
 mod description;
 pub mod file_calls;
@@ -15,6 +16,7 @@ mod op;
 pub mod waiting;
 mod zones;
 
+pub use client_lane::{ClientLane, LaneClient};
 pub use description::{Capabilities, EngineDescription, EngineProbe, FileEffect, FileUse, Need, Polling};
 pub use finished::CompletionRow;
 pub use iolab_memory::{PoolView, SlotPool};

@@ -14,10 +14,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::io::{read, write};
 
-use crate::Completion;
+use crate::waiting::poll_for;
+use crate::{Completion, LaneError};
 
 const FREE: u8 = 0;
 const WAITING: u8 = 1;
@@ -124,8 +125,17 @@ impl Mailbox {
         all
     }
 
+    /// Sleeps until the bell rings, at most for so long. One without a bell does not sleep.
+    ///
+    /// # Errors
+    /// Those of poll(2).
+    pub fn wait(&self, timeout_ns: u64) -> Result<(), LaneError> {
+        let Some(bell) = self.bell() else { return Ok(()) };
+        poll_for(&mut [PollFd::from_borrowed_fd(bell, PollFlags::IN)], timeout_ns).map(drop)
+    }
+
     /// Forgets that the bell has rung. What is posted from here on rings again, if it is taken
-    /// afterwards.
+    /// afterwards: so this comes before [`Mailbox::take`].
     pub fn hush(&self) {
         if let Some(bell) = &self.bell {
             let _ = read(bell, &mut [0; 8]);
@@ -251,9 +261,7 @@ mod tests {
             let mut seen = vec![0; usize::from(SLOTS)];
             while seen.iter().sum::<u32>() < u32::from(SLOTS) {
                 // With the bell, a sleep ends: without a time-out, a lost ring would hang here.
-                let bell = mailbox.bell().unwrap();
-                let mut list = [rustix::event::PollFd::from_borrowed_fd(bell, rustix::event::PollFlags::IN)];
-                rustix::event::poll(&mut list, None).unwrap();
+                mailbox.wait(u64::MAX).unwrap();
                 mailbox.hush();
                 mailbox.take(|done| {
                     assert_eq!(done.result, done.slot as i32 + round as i32);

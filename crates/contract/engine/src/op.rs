@@ -32,6 +32,12 @@ impl OpKind {
         }
     }
 
+    /// Whether bytes go through the slot: reads and writes.
+    #[inline]
+    pub const fn moves_data(self) -> bool {
+        matches!(self, OpKind::Read | OpKind::Write)
+    }
+
     /// Whether this is one of the three syncs, which move no data.
     #[inline]
     pub const fn is_sync(self) -> bool {

@@ -11,7 +11,7 @@
 //! Unsafe island: the library's threads read and write slots while a lane owns them.
 #![allow(unsafe_code, reason = "island: a C library, called with pointers into slots")]
 
-mod async_lane;
+mod async_client;
 mod library;
 mod options;
 mod sync_lane;
@@ -21,10 +21,12 @@ mod volume;
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError};
+use iolab_engine::{
+    Capabilities, ClientLane, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError,
+};
 use iolab_options::Settings;
 
-pub use async_lane::GfapiAsyncLane;
+pub use async_client::GfapiAsyncClient;
 pub use sync_lane::GfapiLane;
 
 const CAPABILITIES: Capabilities =
@@ -68,7 +70,7 @@ impl Engine for Gfapi {
 pub struct GfapiAsync;
 
 impl Engine for GfapiAsync {
-    type Lane = GfapiAsyncLane;
+    type Lane = ClientLane<GfapiAsyncClient>;
 
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "gfapi_async",
@@ -81,8 +83,8 @@ impl Engine for GfapiAsync {
         trials: &[],
     };
 
-    fn open(request: &LaneRequest<'_>) -> Result<GfapiAsyncLane, OpenError> {
-        GfapiAsyncLane::open(request)
+    fn open(request: &LaneRequest<'_>) -> Result<ClientLane<GfapiAsyncClient>, OpenError> {
+        GfapiAsyncClient::open(request).map(ClientLane::new)
     }
 
     fn overwrite_refusal(file: &Path, options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {

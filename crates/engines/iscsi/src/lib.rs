@@ -10,8 +10,8 @@
 //! Unsafe island: the library reads and writes slots while it works on a task, and calls back.
 #![allow(unsafe_code, reason = "island: a C library, called with pointers into slots")]
 
+mod client;
 mod flights;
-mod lane;
 mod library;
 mod options;
 mod safety;
@@ -23,18 +23,18 @@ mod url;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError,
+    Capabilities, ClientLane, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError,
 };
 use iolab_options::Settings;
 
-pub use lane::IscsiLane;
+pub use client::IscsiClient;
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Iscsi;
 
 impl Engine for Iscsi {
-    type Lane = IscsiLane;
+    type Lane = ClientLane<IscsiClient>;
 
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "libiscsi",
@@ -49,8 +49,8 @@ impl Engine for Iscsi {
         trials: &[],
     };
 
-    fn open(request: &LaneRequest<'_>) -> Result<IscsiLane, OpenError> {
-        IscsiLane::open(request)
+    fn open(request: &LaneRequest<'_>) -> Result<ClientLane<IscsiClient>, OpenError> {
+        IscsiClient::open(request).map(ClientLane::new)
     }
 
     fn device(name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use iolab_guard::{SIGNATURE_BYTES, signatures};
 use iolab_options::Settings;
 
-use crate::lane::first_bytes;
+use crate::client::first_bytes;
 use crate::session::Session;
 use crate::url::UnitUrl;
 

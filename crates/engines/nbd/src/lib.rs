@@ -11,11 +11,11 @@
 //! unexpected order. The protocol itself is in the crate `nbd`.
 
 mod arrival;
+mod client;
 mod connection;
 mod content;
 mod flights;
 mod incoming;
-mod lane;
 mod link;
 mod options;
 #[cfg(test)]
@@ -23,17 +23,17 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileUse, LaneRequest, OpenError};
+use iolab_engine::{Capabilities, ClientLane, DeviceFacts, Engine, EngineDescription, FileUse, LaneRequest, OpenError};
 use iolab_options::Settings;
 
-pub use lane::NbdLane;
+pub use client::NbdClient;
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Nbd;
 
 impl Engine for Nbd {
-    type Lane = NbdLane;
+    type Lane = ClientLane<NbdClient>;
 
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "nbd",
@@ -49,8 +49,8 @@ impl Engine for Nbd {
         trials: &[],
     };
 
-    fn open(request: &LaneRequest<'_>) -> Result<NbdLane, OpenError> {
-        NbdLane::open(request)
+    fn open(request: &LaneRequest<'_>) -> Result<ClientLane<NbdClient>, OpenError> {
+        NbdClient::open(request).map(ClientLane::new)
     }
 
     fn device(name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {

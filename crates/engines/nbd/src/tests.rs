@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
-use iolab_engine::{Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait};
+use iolab_engine::{
+    ClientLane, Completions, Engine, Lane, LaneRequest, Op, OpKind, SlotPool, Submission, TargetFile, Wait,
+};
 use iolab_engine_posix::read_write::Psync;
 use iolab_export::nbd::{NbdPlace, NbdServer, NbdServerOptions, SharedOpenLane};
 use iolab_export::{LaneLimits, PoolShape, Size};
@@ -17,7 +19,7 @@ use iolab_memory::Backing;
 use iolab_options::{Setting, Settings, Value};
 use iolab_random::SplitMix64;
 
-use crate::{Nbd, NbdLane};
+use crate::{Nbd, NbdClient};
 use puppet::{Manner, Puppet, byte_at};
 
 /// Servers that live as long as the process.
@@ -94,7 +96,7 @@ fn options(set: &[(&str, Value)]) -> Settings {
 }
 
 struct Rig {
-    lane: NbdLane,
+    lane: ClientLane<NbdClient>,
     pool: SlotPool,
 }
 

@@ -11,8 +11,8 @@
 //! pointers that it was given.
 #![allow(unsafe_code, reason = "island: a C library, called with pointers into slots")]
 
+mod client;
 mod desk;
-mod lane;
 mod library;
 mod mount;
 mod options;
@@ -22,17 +22,19 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError};
+use iolab_engine::{
+    Capabilities, ClientLane, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError,
+};
 use iolab_options::Settings;
 
-pub use lane::NfsLane;
+pub use client::NfsClient;
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Nfs;
 
 impl Engine for Nfs {
-    type Lane = NfsLane;
+    type Lane = ClientLane<NfsClient>;
 
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "nfs",
@@ -54,8 +56,8 @@ impl Engine for Nfs {
         trials: &[],
     };
 
-    fn open(request: &LaneRequest<'_>) -> Result<NfsLane, OpenError> {
-        NfsLane::open(request)
+    fn open(request: &LaneRequest<'_>) -> Result<ClientLane<NfsClient>, OpenError> {
+        NfsClient::open(request).map(ClientLane::new)
     }
 
     fn overwrite_refusal(file: &Path, options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {

@@ -13,11 +13,11 @@
 //! Unsafe island: the libraries' threads read and write slots while the lane owns them.
 #![allow(unsafe_code, reason = "island: C libraries, called with pointers into slots")]
 
+mod client;
 mod cluster;
-mod lane;
 mod libraries;
 mod object;
-mod object_lane;
+mod object_client;
 mod options;
 mod safety;
 #[cfg(test)]
@@ -26,19 +26,20 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{
-    Capabilities, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError, Polling,
+    Capabilities, ClientLane, DeviceFacts, Engine, EngineDescription, EngineLibrary, FileUse, LaneRequest, OpenError,
+    Polling,
 };
 use iolab_options::Settings;
 
-pub use lane::RbdLane;
-pub use object_lane::RadosLane;
+pub use client::RbdClient;
+pub use object_client::RadosClient;
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Rbd;
 
 impl Engine for Rbd {
-    type Lane = RbdLane;
+    type Lane = ClientLane<RbdClient>;
 
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "rbd",
@@ -57,8 +58,8 @@ impl Engine for Rbd {
         trials: &[],
     };
 
-    fn open(request: &LaneRequest<'_>) -> Result<RbdLane, OpenError> {
-        RbdLane::open(request)
+    fn open(request: &LaneRequest<'_>) -> Result<ClientLane<RbdClient>, OpenError> {
+        RbdClient::open(request).map(ClientLane::new)
     }
 
     fn device(name: &str, options: &Settings) -> Result<DeviceFacts, OpenError> {
@@ -81,7 +82,7 @@ impl Engine for Rbd {
 pub struct RadosObjects;
 
 impl Engine for RadosObjects {
-    type Lane = RadosLane;
+    type Lane = ClientLane<RadosClient>;
 
     const DESCRIPTION: EngineDescription = EngineDescription {
         name: "rados",
@@ -102,8 +103,8 @@ impl Engine for RadosObjects {
         trials: &[],
     };
 
-    fn open(request: &LaneRequest<'_>) -> Result<RadosLane, OpenError> {
-        RadosLane::open(request)
+    fn open(request: &LaneRequest<'_>) -> Result<ClientLane<RadosClient>, OpenError> {
+        RadosClient::open(request).map(ClientLane::new)
     }
 
     fn overwrite_refusal(object: &Path, options: &Settings, job: &str, allowed: &[PathBuf]) -> Option<String> {

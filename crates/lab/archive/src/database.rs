@@ -15,8 +15,8 @@ use iolab_recording::Recording;
 use iolab_store::{Database, DatabaseError, EntryKind, NewEntry};
 use iolab_study::JobSource;
 
-use crate::recordings;
 use crate::run_files::{self, TrialFile};
+use crate::{recordings, study_files};
 
 /// The user's `database`, else `NAME.db` beside the folder of recordings. `None` if nothing must be
 /// kept: `none`, or an empty `IOLAB_DB`.
@@ -150,13 +150,13 @@ fn import_told(store: &mut Database, path: &Path, go_on: &mut dyn FnMut() -> boo
         }
         return Ok(entries.len());
     }
-    if path.join("study.json").exists() {
+    if study_files::is_study(path) {
         return add_study(store, path);
     }
     let mut added = 0;
     for entry in run_files::entries(path)? {
         let is_file = entry.extension().is_some_and(|extension| extension == "iolab" || extension == "json");
-        if is_file || entry.join("study.json").exists() {
+        if is_file || study_files::is_study(&entry) {
             added += import_told(store, &entry, go_on)?;
         }
     }
@@ -213,8 +213,8 @@ fn add_study(store: &mut Database, folder: &Path) -> Result<usize, Failure> {
     };
     let parent = store.add(&NewEntry {
         title: study.title.clone(),
-        job_text: text("base.fio").unwrap_or_default(),
-        analysis: text("analysis.json"),
+        job_text: text(study_files::JOB).unwrap_or_default(),
+        analysis: text(study_files::ANALYSIS),
         ..NewEntry::of_run(EntryKind::Study, absolute(folder), summary)
     });
     let parent = parent.map_err(failure)?;

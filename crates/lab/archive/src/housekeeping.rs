@@ -13,7 +13,7 @@ use iolab_activity::Failure;
 use iolab_store::{DatabaseEntry, EntryKind};
 
 use crate::recordings::is_locked;
-use crate::run_files;
+use crate::{run_files, study_files};
 
 /// Which entries may go: those that meet every condition that is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub fn delete_files(entry: &DatabaseEntry) -> Result<Deletion, Failure> {
             delete(path, &mut deletion)?;
         }
         EntryKind::Study => {
-            refuse_locked(&path.join(STUDY))?;
+            refuse_locked(&path.join(study_files::STUDY))?;
             delete_study(path, &mut deletion)?;
         }
     }
@@ -118,24 +118,13 @@ fn delete(path: &Path, deletion: &mut Deletion) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What makes a folder a study's. It goes last, so that an interrupted deletion can be repeated.
-const STUDY: &str = "study.json";
-
-/// The files of a study's folder: the folder's own, and by folder the endings of those within.
-const STUDY_FILES: [&str; 2] = ["base.fio", "analysis.json"];
-const STUDY_FOLDERS: [(&str, &[&str]); 3] = [
-    ("jobs", &["fio", "sh"]),
-    ("trials", &["iolab", "log", "json"]),
-    ("precondition", &["iolab", "log", "json", "fio", "sh"]),
-];
-
 fn delete_study(folder: &Path, deletion: &mut Deletion) -> Result<(), Failure> {
     let is_own = |path: &Path, endings: &[&str]| {
         let ending = path.extension().and_then(|ending| ending.to_str());
         path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
             && ending.is_some_and(|own| endings.contains(&own))
     };
-    for (name, endings) in STUDY_FOLDERS {
+    for (name, endings) in study_files::FOLDERS {
         let within = folder.join(name);
         if !within.is_dir() {
             continue;
@@ -149,14 +138,15 @@ fn delete_study(folder: &Path, deletion: &mut Deletion) -> Result<(), Failure> {
         // A folder with more in it stays.
         let _not_empty = std::fs::remove_dir(&within);
     }
-    for name in STUDY_FILES.iter().chain([&STUDY]) {
+    // What makes the folder a study's goes last, so that an interrupted deletion can be repeated.
+    for name in [study_files::JOB, study_files::ANALYSIS, study_files::STUDY] {
         let path = folder.join(name);
         if path.is_file() {
             delete(&path, deletion)?;
         }
     }
     if std::fs::remove_dir(folder).is_err() {
-        let within = STUDY_FOLDERS.map(|(name, _)| folder.join(name));
+        let within: Vec<PathBuf> = study_files::folders().map(|name| folder.join(name)).collect();
         let others = run_files::entries(folder)?.into_iter().filter(|path| !within.contains(path));
         deletion.left.extend(others.map(|path| (path, "not a file of the study".to_owned())));
     }

@@ -8,6 +8,7 @@ pub mod log_files;
 pub mod recordings;
 pub mod run_files;
 pub mod sides;
+pub mod study_files;
 
 use std::path::Path;
 

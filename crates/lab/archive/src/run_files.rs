@@ -14,6 +14,7 @@ use iolab_study::{Design, JobSource, Printed, Study, Trial, TrialId};
 
 use crate::recordings;
 use crate::recordings::Loaded;
+use crate::study_files;
 
 /// What is in a folder, by name.
 pub fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
@@ -41,13 +42,13 @@ pub struct TrialFile {
 
 /// The study of a folder, and the recordings of its trials.
 pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
-    let file = path.join("study.json");
+    let file = path.join(study_files::STUDY);
     let wrong = |error: String| Failure::mistake(format!("{}: {error}", file.display()));
     let text = iolab_bounded_read::read_text(&file, STUDY_FOLDER).map_err(|error| wrong(error.to_string()))?;
     let study: Study = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let design = iolab_study::design(&study).map_err(|error| wrong(error.to_string()))?;
     let extension = if matches!(study.job, JobSource::Command(_)) { "json" } else { "iolab" };
-    let files = entries(&path.join("trials"))?.into_iter().filter(|entry| has_extension(entry, extension));
+    let files = entries(&path.join(study_files::TRIALS))?.into_iter().filter(|entry| has_extension(entry, extension));
     let trial = |path: PathBuf| place(&path, &design).map(|(block, points)| TrialFile { path, block, points });
     let trials = files.filter_map(trial).collect();
     Ok((study, trials))

@@ -6,8 +6,8 @@ use iolab_activity::Failure;
 use iolab_comparison::{ComparedRun, RunSummary, Side};
 use iolab_study::{JobSource, Study, TrialId};
 
-use crate::database;
 use crate::run_files::{TrialFile, entries, has_extension, points_of, printed, study, summaries, summary};
+use crate::{database, study_files};
 
 /// Both sides. Intervals are only read if each side has one run: nothing else needs them.
 pub fn load(baseline: &[String], candidate: &[String]) -> Result<(Side, Side), Failure> {
@@ -56,7 +56,7 @@ type ChosenTrials = (PathBuf, Vec<(String, String)>);
 /// Parses `FOLDER:axis=point[:axis=point…]`: the trials of a study that have these points. `None`
 /// for any other name, also of a file with such a name.
 fn chosen_points(name: &str) -> Result<Option<ChosenTrials>, Failure> {
-    let is_study = |folder: &str| Path::new(folder).join("study.json").exists();
+    let is_study = |folder: &str| study_files::is_study(Path::new(folder));
     let mut places = name.match_indices(':').map(|(place, _)| place);
     let Some(place) = places.rfind(|place| !Path::new(name).exists() && is_study(&name[..*place])) else {
         return Ok(None);
@@ -122,15 +122,14 @@ pub(crate) fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result
         side.runs.extend(summaries.map(|summary| ComparedRun { summary, ..ComparedRun::default() }));
         return Ok(());
     }
-    if path.join("study.json").exists() {
+    if study_files::is_study(path) {
         return read_study(path, with_intervals, &[], side);
     }
     for entry in entries(path)? {
-        let is_study = || entry.join("study.json").exists();
         if has_extension(&entry, "iolab") || has_extension(&entry, "json") {
             let summaries = summaries(&entry, with_intervals)?.into_iter();
             side.runs.extend(summaries.map(|summary| ComparedRun { summary, ..ComparedRun::default() }));
-        } else if is_study() {
+        } else if study_files::is_study(&entry) {
             let first = side.runs.len();
             read_study(&entry, with_intervals, &[], side)?;
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();

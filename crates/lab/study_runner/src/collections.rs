@@ -10,6 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use iolab_activity::Failure;
+use iolab_archive::study_files;
 use iolab_bounded_read::{STUDY_FILE, STUDY_FOLDER};
 use iolab_study::{Collection, StudyError, part_name, read_collection};
 
@@ -65,7 +66,7 @@ pub fn folders_of(folder: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), F
 }
 
 fn collection_file(folder: &Path) -> PathBuf {
-    folder.join("collection.json")
+    folder.join(study_files::COLLECTION)
 }
 
 pub(crate) fn mistake(path: &Path, error: &StudyError) -> Failure {

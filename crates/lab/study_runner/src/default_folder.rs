@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_archive::study_files;
+
 /// The file's name without its extension, in the current folder; with the suffix `.study` if
 /// something other than a study's folder has that name.
 pub fn default_folder(file: &Path) -> PathBuf {
@@ -19,7 +21,7 @@ fn default_folder_in(parent: &Path, file: &Path) -> PathBuf {
 
 /// Whether something is there that is neither empty nor a study's.
 fn is_taken(path: &Path) -> bool {
-    if ["study.json", "collection.json"].iter().any(|name| path.join(name).is_file()) {
+    if study_files::is_study(path) || study_files::is_collection(path) {
         return false;
     }
     match std::fs::read_dir(path) {

@@ -1,18 +1,6 @@
 //! A study's folder: what was asked, and what every trial measured.
 //!
-//! ```text
-//! FOLDER/study.json            the study, as it was read
-//!        base.fio              its job
-//!        jobs/c003.fio         the job of configuration 3, which iolab or fio can run by itself
-//!        trials/b02-c003.iolab the recording of its trial in block 2
-//!        trials/b02-c003.log   what that trial said
-//!        trials/b02-c003-l04.… the same of level 4 of its ladder
-//!        precondition/         jobs, recordings and logs of what was done before trials
-//!        analysis.json         what came out, made anew whenever trials are added
-//! ```
-//!
-//! For a study of a command, base.fio is its text, jobs/c003.sh the command, and
-//! trials/b02-c003.json its output.
+//! Its files are listed in [`study_files`].
 //!
 //! The process that runs trials holds a lock on study.json. A trial, or a step of preconditioning,
 //! counts if its recording exists, whole and not interrupted; so a folder needs no list of
@@ -22,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use iolab_activity::{Failure, FailureContext};
-use iolab_archive::{outputs_beside, recordings};
+use iolab_archive::{outputs_beside, recordings, study_files};
 use iolab_bounded_read::{FIO_REPORT, JOB_FILE, STUDY_FOLDER};
 use iolab_outputs::{Output, OutputError, OutputKind, OutputPlace, make_private_folder};
 use iolab_plan::Direction;
@@ -64,7 +52,7 @@ impl Folder {
                     path.display()
                 )));
             }
-            for inner in ["jobs", "trials", "precondition"] {
+            for inner in study_files::folders() {
                 make_private_folder(&path.join(inner))?;
             }
             write(&folder.job_file(), job)?;
@@ -95,11 +83,11 @@ impl Folder {
     }
 
     fn study_file(&self) -> PathBuf {
-        self.0.join("study.json")
+        self.0.join(study_files::STUDY)
     }
 
     fn job_file(&self) -> PathBuf {
-        self.0.join("base.fio")
+        self.0.join(study_files::JOB)
     }
 
     /// Excludes other runs of this study until the returned file is dropped.
@@ -133,7 +121,7 @@ impl Folder {
 
     /// Job file of a configuration.
     pub(crate) fn job_of(&self, configuration: usize) -> PathBuf {
-        self.0.join("jobs").join(format!("c{configuration:03}.fio"))
+        self.0.join(study_files::JOBS).join(format!("c{configuration:03}.fio"))
     }
 
     /// Command of a configuration.
@@ -151,15 +139,17 @@ impl Folder {
         match step {
             Step::Trial(trial) => match trial.level {
                 None => self.job_of(trial.configuration),
-                Some(level) => self.0.join("jobs").join(format!("c{:03}-l{level:02}.fio", trial.configuration)),
+                Some(level) => {
+                    self.0.join(study_files::JOBS).join(format!("c{:03}-l{level:02}.fio", trial.configuration))
+                }
             },
-            _ => self.0.join("precondition").join(format!("{}.fio", step.name())),
+            _ => self.0.join(study_files::PRECONDITION).join(format!("{}.fio", step.name())),
         }
     }
 
     /// Recording of a step.
     pub(crate) fn recording_of(&self, step: &Step) -> PathBuf {
-        let inner = if matches!(step, Step::Trial(_)) { "trials" } else { "precondition" };
+        let inner = if matches!(step, Step::Trial(_)) { study_files::TRIALS } else { study_files::PRECONDITION };
         self.0.join(inner).join(format!("{}.iolab", step.name()))
     }
 
@@ -272,7 +262,7 @@ impl Folder {
 
     /// Saves the analysis.
     pub(crate) fn keep_analysis(&self, analysis: &Analysis) -> Result<(), Failure> {
-        write(&self.0.join("analysis.json"), &to_json(analysis))
+        write(&self.0.join(study_files::ANALYSIS), &to_json(analysis))
     }
 }
 

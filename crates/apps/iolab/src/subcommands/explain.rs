@@ -3,6 +3,7 @@
 //! why the curves of a study bend.
 
 use iolab_archive::recordings::load;
+use iolab_archive::study_files;
 use iolab_jobfile::help;
 
 use crate::exit::ExitFailure;
@@ -10,7 +11,7 @@ use crate::{console, engine_registry, output};
 
 pub(crate) fn main(term: &str) -> Result<u8, ExitFailure> {
     let path = std::path::Path::new(term);
-    if path.join("study.json").exists() || path.join("collection.json").exists() {
+    if study_files::is_study(path) || study_files::is_collection(path) {
         output::print(&iolab_study_runner::bends::explain(path)?)?;
         return Ok(0);
     }

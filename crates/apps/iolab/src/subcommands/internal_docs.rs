@@ -19,6 +19,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
         ("block-columns.md", iolab_iostat::reference_page()),
         ("engines.md", engines_page()),
         ("findings.md", iolab_findings::reference_page()),
+        ("settings.md", iolab_configuration::reference_page()),
         ("ssd-presets.md", iolab_ssd_timing::help::reference_page()),
     ];
     for (name, text) in pages {

@@ -1,8 +1,7 @@
-//! The lane: operations to connections, completions back, and the wait for both.
+//! The client: operations to connections, completions back, and the wait for both.
 
-use iolab_clock::Clock;
-use iolab_engine::waiting::{Sleeper, poll_for, reap_rest, wanted};
-use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait};
+use iolab_engine::waiting::poll_for;
+use iolab_engine::{CompletionRow, LaneClient, LaneError, LaneRequest, Op, OpenError};
 use iolab_nbd::{NbdFlags, NbdUri};
 use rustix::event::{PollFd, PollFlags};
 
@@ -11,21 +10,14 @@ use crate::flights::Flights;
 use crate::link::{Link, address};
 use crate::options::{Asked, MOST_CONNECTIONS};
 
-/// Fruitless looks, for a caller that only polls, between two readings of the clock.
-const LOOKS_BEFORE_CLOCK: u32 = 64;
-
-/// A lane on the exports that the job names.
+/// A client of the exports that the job names.
 #[derive(Debug)]
-pub struct NbdLane {
+pub struct NbdClient {
     connections: Box<[Connection]>,
     files: Box<[NbdFile]>,
     flights: Flights,
     asked: Asked,
-    /// Accepted and not reaped.
-    in_flight: usize,
-    fruitless: u32,
     notes: Vec<String>,
-    clock: Clock,
 }
 
 /// An export.
@@ -38,8 +30,8 @@ struct NbdFile {
     most_bytes: u32,
 }
 
-impl NbdLane {
-    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<NbdLane, OpenError> {
+impl NbdClient {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<NbdClient, OpenError> {
         let asked = Asked::of(request.options);
         let (mut connections, mut files) = (Vec::new(), Vec::new());
         let failed = |message: String| OpenError { message, errno: Some(libc::EINVAL) };
@@ -58,50 +50,13 @@ impl NbdLane {
             let block_mask = u64::from(sizes.minimum) - 1;
             files.push(NbdFile { uri, first_connection, block_mask, most_bytes: sizes.maximum });
         }
-        Ok(NbdLane {
+        Ok(NbdClient {
             connections: connections.into(),
             files: files.into(),
             flights: Flights::new(request)?,
             asked,
-            in_flight: 0,
-            fruitless: 0,
             notes: Vec::new(),
-            clock: Clock::best().0,
         })
-    }
-
-    #[inline]
-    fn offer(&mut self, op: &Op) -> Result<(), i32> {
-        let file = self.files.get(op.file as usize).ok_or(libc::EBADF)?;
-        let spread = if self.asked.connections == 1 { 0 } else { usize::from(op.slot) % self.asked.connections };
-        let connection = &mut self.connections[file.first_connection + spread];
-        let refusal = connection.refuses(op.kind, &self.asked);
-        if refusal != 0 {
-            return Err(refusal);
-        }
-        if !op.kind.is_sync() && (op.offset | u64::from(op.length)) & file.block_mask != 0 {
-            return Err(libc::EINVAL);
-        }
-        let flight = self.flights.begin(op, connection.number, file.most_bytes).ok_or(libc::EFAULT)?;
-        connection.request(&flight, &self.asked, &self.flights);
-        Ok(())
-    }
-
-    /// Sends and receives once on each connection, and hands over what has ended.
-    #[inline]
-    fn gather(&mut self, out: &mut Completions) -> usize {
-        let mut came = false;
-        for connection in &mut self.connections {
-            connection.send(&mut self.flights);
-            came |= connection.receive(&mut self.flights);
-        }
-        if came {
-            self.fruitless = 0;
-            self.note_broken();
-        }
-        let found = self.flights.done.drain_into(out);
-        self.in_flight -= found;
-        found
     }
 
     /// Makes a note of a connection that has just broken.
@@ -120,9 +75,58 @@ impl NbdLane {
             self.notes.push(format!("{}: the connection is gone: {why}", file.uri));
         }
     }
+}
 
-    /// Gives up connections that have been silent for too long. Returns when the next one will
-    /// have been.
+impl LaneClient for NbdClient {
+    const WAITS_AT_END: bool = false;
+
+    #[inline]
+    fn offer(&mut self, op: &Op) -> Result<(), i32> {
+        let file = self.files.get(op.file as usize).ok_or(libc::EBADF)?;
+        let spread = if self.asked.connections == 1 { 0 } else { usize::from(op.slot) % self.asked.connections };
+        let connection = &mut self.connections[file.first_connection + spread];
+        let refusal = connection.refuses(op.kind, &self.asked);
+        if refusal != 0 {
+            return Err(refusal);
+        }
+        if !op.kind.is_sync() && (op.offset | u64::from(op.length)) & file.block_mask != 0 {
+            return Err(libc::EINVAL);
+        }
+        let flight = self.flights.begin(op, connection.number, file.most_bytes).ok_or(libc::EFAULT)?;
+        connection.request(&flight, &self.asked, &self.flights);
+        Ok(())
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        for connection in &mut self.connections {
+            connection.send(&mut self.flights);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn take(&mut self) -> Result<(), LaneError> {
+        let mut came = false;
+        for connection in &mut self.connections {
+            connection.send(&mut self.flights);
+            came |= connection.receive(&mut self.flights);
+        }
+        if came {
+            self.note_broken();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn done(&mut self) -> &mut CompletionRow {
+        &mut self.flights.done
+    }
+
+    fn wait(&mut self, timeout_ns: u64) -> Result<(), LaneError> {
+        wait_for(&self.connections, timeout_ns)
+    }
+
     fn give_up_silent(&mut self, now_ns: u64) -> u64 {
         let timeout_ns = u64::try_from(self.asked.timeout.as_nanos()).unwrap_or(u64::MAX);
         let mut next_ns = u64::MAX;
@@ -139,28 +143,9 @@ impl NbdLane {
         self.note_broken();
         next_ns
     }
-}
 
-impl Sleeper for NbdLane {
-    fn now_ns(&self) -> u64 {
-        self.clock.now_ns()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    #[inline]
-    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        Ok(self.gather(out))
-    }
-
-    fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
-        let end_ns = end_ns.min(self.give_up_silent(now_ns));
-        if self.flights.done.is_empty() {
-            wait_for(&self.connections, end_ns.saturating_sub(now_ns))?;
-        }
-        Ok(())
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 
@@ -197,43 +182,4 @@ fn wait_for(connections: &[Connection], timeout_ns: u64) -> Result<(), LaneError
     });
     poll_for(&mut list[..count], timeout_ns)?;
     Ok(())
-}
-
-impl Lane for NbdLane {
-    const SYNCHRONOUS: bool = false;
-
-    #[inline]
-    fn submit(&mut self, op: &Op) -> Submission {
-        match self.offer(op) {
-            Ok(()) => {
-                self.in_flight += 1;
-                Submission::Accepted
-            }
-            Err(errno) => Submission::Refused(errno),
-        }
-    }
-
-    #[inline]
-    fn flush(&mut self) -> Result<(), LaneError> {
-        for connection in &mut self.connections {
-            connection.send(&mut self.flights);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let found = self.gather(out);
-        if found == 0 && self.in_flight > 0 && wanted(wait, 0, self.in_flight, out) == 0 {
-            self.fruitless += 1;
-            if self.fruitless.is_multiple_of(LOOKS_BEFORE_CLOCK) {
-                self.give_up_silent(self.clock.now_ns());
-            }
-        }
-        reap_rest(self, wait, found, out)
-    }
-
-    fn notes(&self) -> &[String] {
-        &self.notes
-    }
 }

@@ -1,23 +1,20 @@
-//! The lane: operations to connections, poll(2) waits for all of them, `nfs_service` calls back.
+//! The client: operations to connections, poll(2) waits for all of them, `nfs_service` calls back.
 //!
 //! Unsafe code: calls of the library with slots, which it reads until it calls back.
 
 use std::ffi::c_void;
 
-use iolab_clock::Clock;
-use iolab_engine::waiting::{Sleeper, poll_for, reap_rest, wanted};
-use iolab_engine::{
-    CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
-};
+use iolab_engine::waiting::poll_for;
+use iolab_engine::{CompletionRow, LaneClient, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView};
 use rustix::event::{PollFd, PollFlags};
 
 use crate::desk::{DeskHandle, Flight, landed};
 use crate::mount::Mount;
 use crate::options::{Asked, MOST_CONNECTIONS};
 
-/// A lane on files of an export.
+/// A client of files of an export.
 #[derive(Debug)]
-pub struct NfsLane {
+pub struct NfsClient {
     /// Dropped first: the contexts know addresses of the desk. `None` is one that was given up.
     mounts: Box<[Option<Mount>]>,
     /// The errno with which each connection was given up.
@@ -26,19 +23,16 @@ pub struct NfsLane {
     view: PoolView,
     names: Box<[String]>,
     done: CompletionRow,
-    /// Accepted and not reaped.
-    in_flight: usize,
     /// Whether why an operation failed has been told.
     is_failure_told: bool,
     notes: Vec<String>,
-    clock: Clock,
 }
 
 // SAFETY: the contexts and the desk belong to the lane, and one thread at a time uses it.
-unsafe impl Send for NfsLane {}
+unsafe impl Send for NfsClient {}
 
-impl NfsLane {
-    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<NfsLane, OpenError> {
+impl NfsClient {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<NfsClient, OpenError> {
         let asked =
             Asked::of(request.options).map_err(|what| OpenError { message: what, errno: Some(libc::EINVAL) })?;
         let names: Box<[String]> =
@@ -55,62 +49,16 @@ impl NfsLane {
             }
             mounts.push(Some(mount));
         }
-        Ok(NfsLane {
+        Ok(NfsClient {
             broken: vec![None; mounts.len()].into(),
             desk: DeskHandle::new(request.depth, mounts.len()),
             mounts: mounts.into(),
             view: request.buffers,
             names,
             done: CompletionRow::with_depth(request.depth),
-            in_flight: 0,
             is_failure_told: false,
             notes: Vec::new(),
-            clock: Clock::best().0,
         })
-    }
-
-    fn offer(&mut self, op: &Op) -> Result<(), i32> {
-        let file = op.file as usize;
-        if file >= self.names.len() {
-            return Err(libc::EBADF);
-        }
-        let connection = usize::from(op.slot) % self.mounts.len();
-        if let Some(errno) = self.broken[connection] {
-            return Err(errno);
-        }
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let bytes = if moves { op.length } else { 0 };
-        let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, bytes as usize);
-        let slot = slot.ok_or(libc::EFAULT)?;
-        if op.kind == OpKind::Trim {
-            return Err(libc::EOPNOTSUPP);
-        }
-        let handle = match self.mounts[connection].as_ref().and_then(|mount| mount.handles[file]) {
-            Some(handle) => handle,
-            None => self.open_late(connection, file, op.kind == OpKind::Write)?,
-        };
-        let Some(mount) = &self.mounts[connection] else { return Err(libc::ENOTCONN) };
-        let flight = self.desk.desk().begin(op.slot, connection).ok_or(libc::EBUSY)?;
-        flight.to.set(if op.kind == OpKind::Read { slot } else { std::ptr::null_mut() });
-        flight.bytes.set(bytes);
-        let private = std::ptr::from_ref::<Flight>(flight).cast_mut().cast::<c_void>();
-        let (functions, context, length) = (&mount.functions, mount.context, u64::from(bytes));
-        // SAFETY: an open context and its handle; the bytes lie in the slot (`range_ptr`), which is
-        // the lane's until the callback; the flight stays until the context is destroyed.
-        let status = unsafe {
-            match op.kind {
-                OpKind::Read => (functions.nfs_pread_async)(context, handle, op.offset, length, landed, private),
-                OpKind::Write => {
-                    (functions.nfs_pwrite_async)(context, handle, op.offset, length, slot.cast(), landed, private)
-                }
-                _ => (functions.nfs_fsync_async)(context, handle, landed, private),
-            }
-        };
-        if status != 0 {
-            self.desk.desk().cancel(op.slot);
-            return Err(libc::ENOMEM);
-        }
-        Ok(())
     }
 
     /// Opens a file that was not there when the lane was opened; makes it for a write.
@@ -209,9 +157,81 @@ impl NfsLane {
             self.tell_failure(|| format!("nfs: {why}"));
         }
     }
+}
 
-    /// Gives up connections that have been silent for too long. Returns when the next one will
-    /// have been.
+impl LaneClient for NfsClient {
+    const WAITS_AT_END: bool = false;
+
+    fn offer(&mut self, op: &Op) -> Result<(), i32> {
+        let file = op.file as usize;
+        if file >= self.names.len() {
+            return Err(libc::EBADF);
+        }
+        let connection = usize::from(op.slot) % self.mounts.len();
+        if let Some(errno) = self.broken[connection] {
+            return Err(errno);
+        }
+        let bytes = if op.kind.moves_data() { op.length } else { 0 };
+        let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, bytes as usize);
+        let slot = slot.ok_or(libc::EFAULT)?;
+        if op.kind == OpKind::Trim {
+            return Err(libc::EOPNOTSUPP);
+        }
+        let handle = match self.mounts[connection].as_ref().and_then(|mount| mount.handles[file]) {
+            Some(handle) => handle,
+            None => self.open_late(connection, file, op.kind == OpKind::Write)?,
+        };
+        let Some(mount) = &self.mounts[connection] else { return Err(libc::ENOTCONN) };
+        let flight = self.desk.desk().begin(op.slot, connection).ok_or(libc::EBUSY)?;
+        flight.to.set(if op.kind == OpKind::Read { slot } else { std::ptr::null_mut() });
+        flight.bytes.set(bytes);
+        let private = std::ptr::from_ref::<Flight>(flight).cast_mut().cast::<c_void>();
+        let (functions, context, length) = (&mount.functions, mount.context, u64::from(bytes));
+        // SAFETY: an open context and its handle; the bytes lie in the slot (`range_ptr`), which is
+        // the lane's until the callback; the flight stays until the context is destroyed.
+        let status = unsafe {
+            match op.kind {
+                OpKind::Read => (functions.nfs_pread_async)(context, handle, op.offset, length, landed, private),
+                OpKind::Write => {
+                    (functions.nfs_pwrite_async)(context, handle, op.offset, length, slot.cast(), landed, private)
+                }
+                _ => (functions.nfs_fsync_async)(context, handle, landed, private),
+            }
+        };
+        if status != 0 {
+            self.desk.desk().cancel(op.slot);
+            return Err(libc::ENOMEM);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), LaneError> {
+        for number in 0..self.mounts.len() {
+            if self.mounts[number].as_ref().is_some_and(Mount::has_unsent) {
+                self.serve(number, PollFlags::OUT);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self) -> Result<(), LaneError> {
+        let done = &mut self.done;
+        self.desk.desk().mail.take(|completion| done.push(completion));
+        Ok(())
+    }
+
+    fn done(&mut self) -> &mut CompletionRow {
+        &mut self.done
+    }
+
+    fn wait(&mut self, timeout_ns: u64) -> Result<(), LaneError> {
+        if self.desk.desk().owes.iter().any(|owes| owes.get() > 0) { self.turn(timeout_ns) } else { Ok(()) }
+    }
+
+    fn poke(&mut self) -> Result<(), LaneError> {
+        self.turn(0)
+    }
+
     fn give_up_silent(&mut self, now_ns: u64) -> u64 {
         let mut next_ns = u64::MAX;
         for number in 0..self.mounts.len() {
@@ -229,65 +249,6 @@ impl NfsLane {
             }
         }
         next_ns
-    }
-}
-
-impl Sleeper for NfsLane {
-    fn now_ns(&self) -> u64 {
-        self.clock.now_ns()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        let done = &mut self.done;
-        self.desk.desk().mail.take(|completion| done.push(completion));
-        let found = done.drain_into(out);
-        self.in_flight -= found;
-        Ok(found)
-    }
-
-    fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
-        let end_ns = end_ns.min(self.give_up_silent(now_ns));
-        if self.desk.desk().owes.iter().any(|owes| owes.get() > 0) {
-            self.turn(end_ns.saturating_sub(now_ns))?;
-        }
-        Ok(())
-    }
-}
-
-impl Lane for NfsLane {
-    const SYNCHRONOUS: bool = false;
-
-    fn submit(&mut self, op: &Op) -> Submission {
-        match self.offer(op) {
-            Ok(()) => {
-                self.in_flight += 1;
-                Submission::Accepted
-            }
-            Err(errno) => Submission::Refused(errno),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), LaneError> {
-        for number in 0..self.mounts.len() {
-            if self.mounts[number].as_ref().is_some_and(Mount::has_unsent) {
-                self.serve(number, PollFlags::OUT);
-            }
-        }
-        Ok(())
-    }
-
-    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let mut found = self.collect(out)?;
-        if found == 0 && self.in_flight > 0 && wanted(wait, 0, self.in_flight, out) == 0 {
-            self.turn(0)?;
-            self.give_up_silent(self.clock.now_ns());
-            found += self.collect(out)?;
-        }
-        reap_rest(self, wait, found, out)
     }
 
     fn notes(&self) -> &[String] {

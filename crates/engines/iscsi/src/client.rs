@@ -1,13 +1,12 @@
-//! The lane: operations become tasks, poll(2) waits, `iscsi_service` calls back.
+//! The client: operations become tasks, poll(2) waits, `iscsi_service` calls back.
 //!
 //! Unsafe code: calls of the library with those pointers, and its socket, borrowed for poll(2).
 
 use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
 
-use iolab_clock::Clock;
-use iolab_engine::waiting::{Sleeper, poll_for, reap_rest, wanted};
-use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait};
+use iolab_engine::waiting::poll_for;
+use iolab_engine::{CompletionRow, LaneClient, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView};
 use iolab_options::Settings;
 use rustix::event::{PollFd, PollFlags};
 
@@ -19,112 +18,45 @@ use crate::session::{Session, free, status_of};
 /// The longest transfer of a task, bytes; longer ones are cut, and the rest is sent again.
 const MOST_BYTES: u32 = 1 << 20;
 
-/// A lane on a logical unit.
+/// A client of a logical unit.
 #[derive(Debug)]
-pub struct IscsiLane {
+pub struct IscsiClient {
     /// Dropped first: its context knows addresses of the flights.
     session: Option<Session>,
     flights: Flights,
     view: PoolView,
     block_mask: u64,
     block_shift: u32,
-    /// Accepted and not reaped.
-    in_flight: usize,
     /// Since when nothing has come although something was due, as far as anybody looked.
     silent_since_ns: Option<u64>,
     timeout_ns: u64,
     /// The errno with which the session was given up.
     broken: Option<i32>,
     notes: Vec<String>,
-    clock: Clock,
 }
 
 // SAFETY: the context and the flights belong to the lane, and one thread at a time uses it.
-unsafe impl Send for IscsiLane {}
+unsafe impl Send for IscsiClient {}
 
-impl IscsiLane {
-    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<IscsiLane, OpenError> {
+impl IscsiClient {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<IscsiClient, OpenError> {
         let [target] = request.files else {
             let message = "libiscsi: a job has one logical unit; use several jobs for several".to_owned();
             return Err(OpenError { message, errno: Some(libc::EINVAL) });
         };
         let options: &Settings = request.options;
         let session = Session::open(&target.path.to_string_lossy(), options)?;
-        Ok(IscsiLane {
+        Ok(IscsiClient {
             flights: Flights::new(request.depth),
             view: request.buffers,
             block_mask: u64::from(session.block_bytes) - 1,
             block_shift: session.block_bytes.trailing_zeros(),
-            in_flight: 0,
             silent_since_ns: None,
             timeout_ns: Asked::of(options).timeout_ns,
             broken: None,
             notes: Vec::new(),
-            clock: Clock::best().0,
             session: Some(session),
         })
-    }
-
-    fn offer(&mut self, op: &Op) -> Result<(), i32> {
-        if op.file != 0 {
-            return Err(libc::EBADF);
-        }
-        if let Some(errno) = self.broken {
-            return Err(errno);
-        }
-        let Some(session) = &self.session else { return Err(libc::ENOTCONN) };
-        if !op.kind.is_sync() && (op.offset | u64::from(op.length)) & self.block_mask != 0 {
-            return Err(libc::EINVAL);
-        }
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let length = if moves { op.length.min(MOST_BYTES) } else { 0 };
-        let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length as usize);
-        let slot = slot.ok_or(libc::EFAULT)?;
-        let flight = self.flights.begin(op.slot).ok_or(libc::EBUSY)?;
-        let (lba, blocks) = (op.offset >> self.block_shift, op.length >> self.block_shift);
-        let (functions, context, lun) = (&session.functions, session.context, session.url.lun);
-        let private: *mut c_void = flight.cast();
-        // SAFETY: the flight stays where it is, and is this task's until its callback; the bytes
-        // lie in the slot (`range_ptr`), which is the lane's until then; the context is ours.
-        let task = unsafe {
-            (*flight).piece = ScsiPiece { base: slot.cast(), bytes: length as usize };
-            (*flight).unmap = UnmapRange { lba, blocks };
-            (*flight).moves = length;
-            let Flight { piece, unmap, .. } = &mut *flight;
-            let (piece, unmap): (*mut ScsiPiece, *mut UnmapRange) = (piece, unmap);
-            let block = session.block_bytes as i32;
-            match op.kind {
-                OpKind::Read => (functions.iscsi_read16_iov_task)(
-                    context, lun, lba, length, block, 0, 0, 0, 0, 0, task_ended, private, piece, 1,
-                ),
-                OpKind::Write => (functions.iscsi_write16_iov_task)(
-                    context,
-                    lun,
-                    lba,
-                    std::ptr::null_mut(),
-                    length,
-                    block,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    task_ended,
-                    private,
-                    piece,
-                    1,
-                ),
-                OpKind::Trim => (functions.iscsi_unmap_task)(context, lun, 0, 0, unmap, 1, task_ended, private),
-                OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => {
-                    (functions.iscsi_synchronizecache16_task)(context, lun, 0, 0, 0, 0, task_ended, private)
-                }
-            }
-        };
-        if task.is_null() {
-            self.flights.cancel(op.slot);
-            return Err(libc::ENOMEM);
-        }
-        Ok(())
     }
 
     /// Lets the library work on what the socket is ready for.
@@ -187,9 +119,95 @@ impl IscsiLane {
         }
         Ok(())
     }
+}
 
-    /// Gives up a target that has been silent for too long. Returns when it will have been.
-    fn look_at_clock(&mut self, now_ns: u64) -> u64 {
+impl LaneClient for IscsiClient {
+    /// With operations in flight, the session just ends.
+    const WAITS_AT_END: bool = false;
+
+    fn offer(&mut self, op: &Op) -> Result<(), i32> {
+        if op.file != 0 {
+            return Err(libc::EBADF);
+        }
+        if let Some(errno) = self.broken {
+            return Err(errno);
+        }
+        let Some(session) = &self.session else { return Err(libc::ENOTCONN) };
+        if !op.kind.is_sync() && (op.offset | u64::from(op.length)) & self.block_mask != 0 {
+            return Err(libc::EINVAL);
+        }
+        let length = if op.kind.moves_data() { op.length.min(MOST_BYTES) } else { 0 };
+        let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length as usize);
+        let slot = slot.ok_or(libc::EFAULT)?;
+        let flight = self.flights.begin(op.slot).ok_or(libc::EBUSY)?;
+        let (lba, blocks) = (op.offset >> self.block_shift, op.length >> self.block_shift);
+        let (functions, context, lun) = (&session.functions, session.context, session.url.lun);
+        let private: *mut c_void = flight.cast();
+        // SAFETY: the flight stays where it is, and is this task's until its callback; the bytes
+        // lie in the slot (`range_ptr`), which is the lane's until then; the context is ours.
+        let task = unsafe {
+            (*flight).piece = ScsiPiece { base: slot.cast(), bytes: length as usize };
+            (*flight).unmap = UnmapRange { lba, blocks };
+            (*flight).moves = length;
+            let Flight { piece, unmap, .. } = &mut *flight;
+            let (piece, unmap): (*mut ScsiPiece, *mut UnmapRange) = (piece, unmap);
+            let block = session.block_bytes as i32;
+            match op.kind {
+                OpKind::Read => (functions.iscsi_read16_iov_task)(
+                    context, lun, lba, length, block, 0, 0, 0, 0, 0, task_ended, private, piece, 1,
+                ),
+                OpKind::Write => (functions.iscsi_write16_iov_task)(
+                    context,
+                    lun,
+                    lba,
+                    std::ptr::null_mut(),
+                    length,
+                    block,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0,
+                    task_ended,
+                    private,
+                    piece,
+                    1,
+                ),
+                OpKind::Trim => (functions.iscsi_unmap_task)(context, lun, 0, 0, unmap, 1, task_ended, private),
+                OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => {
+                    (functions.iscsi_synchronizecache16_task)(context, lun, 0, 0, 0, 0, task_ended, private)
+                }
+            }
+        };
+        if task.is_null() {
+            self.flights.cancel(op.slot);
+            return Err(libc::ENOMEM);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), LaneError> {
+        // Whatever the socket takes goes now.
+        self.poke()
+    }
+
+    fn take(&mut self) -> Result<(), LaneError> {
+        Ok(())
+    }
+
+    fn done(&mut self) -> &mut CompletionRow {
+        &mut self.flights.ended().done
+    }
+
+    fn wait(&mut self, timeout_ns: u64) -> Result<(), LaneError> {
+        self.turn(timeout_ns)
+    }
+
+    fn poke(&mut self) -> Result<(), LaneError> {
+        if self.flights.ended().with_library > 0 { self.turn(0) } else { Ok(()) }
+    }
+
+    fn give_up_silent(&mut self, now_ns: u64) -> u64 {
         if self.flights.ended().with_library == 0 {
             return u64::MAX;
         }
@@ -199,69 +217,13 @@ impl IscsiLane {
         }
         end_ns
     }
-}
-
-impl Sleeper for IscsiLane {
-    fn now_ns(&self) -> u64 {
-        self.clock.now_ns()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        let found = self.flights.ended().done.drain_into(out);
-        self.in_flight -= found;
-        Ok(found)
-    }
-
-    fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
-        let end_ns = end_ns.min(self.look_at_clock(now_ns));
-        if self.flights.ended().done.is_empty() {
-            self.turn(end_ns.saturating_sub(now_ns))?;
-        }
-        Ok(())
-    }
-}
-
-impl Lane for IscsiLane {
-    const SYNCHRONOUS: bool = false;
-
-    fn submit(&mut self, op: &Op) -> Submission {
-        match self.offer(op) {
-            Ok(()) => {
-                self.in_flight += 1;
-                Submission::Accepted
-            }
-            Err(errno) => Submission::Refused(errno),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), LaneError> {
-        // Whatever the socket takes goes now.
-        if self.flights.ended().with_library > 0 {
-            self.turn(0)?;
-        }
-        Ok(())
-    }
-
-    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let mut found = self.collect(out)?;
-        if found == 0 && wanted(wait, 0, self.in_flight, out) == 0 && self.flights.ended().with_library > 0 {
-            self.turn(0)?;
-            self.look_at_clock(self.clock.now_ns());
-            found += self.collect(out)?;
-        }
-        reap_rest(self, wait, found, out)
-    }
 
     fn notes(&self) -> &[String] {
         &self.notes
     }
 }
 
-impl Drop for IscsiLane {
+impl Drop for IscsiClient {
     fn drop(&mut self) {
         // With operations in flight, the session just ends: the library then forgets their slots.
         if let Some(session) = &mut self.session {

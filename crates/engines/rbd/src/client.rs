@@ -1,4 +1,4 @@
-//! The lane: operations to librbd, whose threads carry them out, and completions back by an
+//! The client: operations to librbd, whose threads carry them out, and completions back by an
 //! eventfd.
 //!
 //! Unsafe code: the library reads and writes slots of the pool until it says that an operation
@@ -7,12 +7,8 @@
 use std::ffi::c_void;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use iolab_clock::Clock;
-use iolab_engine::waiting::{Sleeper, poll_for, reap_rest};
-use iolab_engine::{
-    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission,
-    Wait,
-};
+use iolab_engine::waiting::poll_for;
+use iolab_engine::{Completion, CompletionRow, LaneClient, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::io::{Errno, read};
 
@@ -24,22 +20,17 @@ const EVENT_TYPE_EVENTFD: i32 = 2;
 /// Completions that one call takes.
 const BATCH: usize = 64;
 
-/// A lane on an image.
+/// A client of an image.
 #[derive(Debug)]
-pub struct RbdLane {
+pub struct RbdClient {
     image: Image,
     view: PoolView,
     /// The operation of each slot that the library has.
     flights: Box<[Option<Flight>]>,
     done: CompletionRow,
-    /// Accepted and not reaped.
-    in_flight: usize,
-    /// Accepted and not completed by the library.
-    with_library: usize,
     event: OwnedFd,
     busy_poll: bool,
     notes: Vec<String>,
-    clock: Clock,
 }
 
 /// An operation that the library has.
@@ -51,8 +42,8 @@ struct Flight {
     is_read: bool,
 }
 
-impl RbdLane {
-    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<RbdLane, OpenError> {
+impl RbdClient {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<RbdClient, OpenError> {
         let [target] = request.files else {
             let message = "rbd: a job has one image; use several jobs for several".to_owned();
             return Err(OpenError { message, errno: Some(libc::EINVAL) });
@@ -74,25 +65,28 @@ impl RbdLane {
             )],
             false => Vec::new(),
         };
-        Ok(RbdLane {
+        Ok(RbdClient {
             view: request.buffers,
             flights: vec![None; request.depth].into(),
             done: CompletionRow::with_depth(request.depth),
-            in_flight: 0,
-            with_library: 0,
             event,
             busy_poll: Asked::of(request.options).busy_poll,
             notes,
-            clock: Clock::best().0,
             image,
         })
     }
+}
+
+impl LaneClient for RbdClient {
+    /// The library's threads use slots until the last completion, which the time-outs of the client
+    /// bound.
+    const WAITS_AT_END: bool = true;
 
     fn offer(&mut self, op: &Op) -> Result<(), i32> {
         if op.file != 0 {
             return Err(libc::EBADF);
         }
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let moves = op.kind.moves_data();
         let length = if moves { op.length as usize } else { 0 };
         let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).ok_or(libc::EFAULT)?;
         let (images, image) = (&self.image.images, self.image.handle);
@@ -126,12 +120,10 @@ impl RbdLane {
         Ok(())
     }
 
-    /// Takes what the library has completed. Returns how many.
-    fn take(&mut self) -> Result<usize, LaneError> {
+    fn take(&mut self) -> Result<(), LaneError> {
         // The signal goes first: what completes from here on makes another one.
         let _ = read(&self.event, &mut [0; 8]);
         let images = &self.image.images;
-        let mut all = 0;
         loop {
             let mut list = [std::ptr::null_mut(); BATCH];
             // SAFETY: an open image with a notification, and a list of this length.
@@ -157,82 +149,25 @@ impl RbdLane {
                     _ => moves,
                 };
                 self.done.push(Completion { slot: slot as u32, result });
-                self.with_library -= 1;
-                all += 1;
             }
             if (count as usize) < BATCH {
-                return Ok(all);
+                return Ok(());
             }
         }
     }
 
-    /// Sleeps until the library has completed something, at most for so long.
-    fn await_event(&self, timeout_ns: u64) -> Result<(), LaneError> {
-        poll_for(&mut [PollFd::from_borrowed_fd(self.event.as_fd(), PollFlags::IN)], timeout_ns)?;
-        Ok(())
-    }
-}
-
-impl Sleeper for RbdLane {
-    fn now_ns(&self) -> u64 {
-        self.clock.now_ns()
+    fn done(&mut self) -> &mut CompletionRow {
+        &mut self.done
     }
 
-    fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        if self.with_library > 0 {
-            self.take()?;
+    fn wait(&mut self, timeout_ns: u64) -> Result<(), LaneError> {
+        if self.busy_poll {
+            return Ok(());
         }
-        let found = self.done.drain_into(out);
-        self.in_flight -= found;
-        Ok(found)
-    }
-
-    fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
-        if self.busy_poll { Ok(()) } else { self.await_event(end_ns - now_ns) }
-    }
-}
-
-impl Lane for RbdLane {
-    const SYNCHRONOUS: bool = false;
-
-    #[inline]
-    fn submit(&mut self, op: &Op) -> Submission {
-        match self.offer(op) {
-            Ok(()) => {
-                self.in_flight += 1;
-                self.with_library += 1;
-                Submission::Accepted
-            }
-            Err(errno) => Submission::Refused(errno),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), LaneError> {
-        Ok(())
-    }
-
-    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let found = self.collect(out)?;
-        reap_rest(self, wait, found, out)
+        poll_for(&mut [PollFd::from_borrowed_fd(self.event.as_fd(), PollFlags::IN)], timeout_ns).map(drop)
     }
 
     fn notes(&self) -> &[String] {
         &self.notes
-    }
-}
-
-impl Drop for RbdLane {
-    fn drop(&mut self) {
-        // The library's threads use slots until the last completion, which the time-outs of the
-        // client bound.
-        while self.with_library > 0 {
-            if self.take().is_err() || self.await_event(1_000_000_000).is_err() {
-                break;
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! The lane of objects: operations to librados, whose threads call back into a mailbox.
+//! The client of objects: operations to librados, whose threads call back into a mailbox.
 //!
 //! Unsafe code: the library reads and writes slots until it calls back, with the address of an
 //! arrival, which lives as long as the client.
@@ -6,22 +6,17 @@
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
-use iolab_clock::Clock;
 use iolab_engine::mailbox::{Mailbox, SlotArrival};
-use iolab_engine::waiting::{Sleeper, poll_for, reap_rest};
-use iolab_engine::{
-    CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView, Submission, Wait,
-};
-use rustix::event::{PollFd, PollFlags};
+use iolab_engine::{CompletionRow, LaneClient, LaneError, LaneRequest, Op, OpKind, OpenError, PoolView};
 
 use crate::cluster::c_text;
 use crate::libraries::Objects;
 use crate::object::Store;
 use crate::options::Asked;
 
-/// A lane on objects of a pool.
+/// A client of a pool.
 #[derive(Debug)]
-pub struct RadosLane {
+pub struct RadosClient {
     /// Dropped first: its end waits for callbacks, which know addresses of arrivals.
     store: Store,
     arrivals: Box<[SlotArrival]>,
@@ -33,18 +28,13 @@ pub struct RadosLane {
     /// What the library has of each slot, to be released.
     flights: Box<[Option<Flight>]>,
     done: CompletionRow,
-    /// Accepted and not reaped.
-    in_flight: usize,
-    /// Accepted and not completed by the library.
-    with_library: usize,
     busy_poll: bool,
     notes: Vec<String>,
-    clock: Clock,
 }
 
 // SAFETY: librados allows its handles to be used by any thread, and one thread at a time uses the
 // lane.
-unsafe impl Send for RadosLane {}
+unsafe impl Send for RadosClient {}
 
 /// Handles of an operation.
 #[derive(Debug, Clone, Copy)]
@@ -64,8 +54,8 @@ unsafe extern "C" fn landed(completion: *mut c_void, argument: *mut c_void) {
     arrival.land(i64::from(unsafe { (objects.rados_aio_get_return_value)(completion) }));
 }
 
-impl RadosLane {
-    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<RadosLane, OpenError> {
+impl RadosClient {
+    pub(crate) fn open(request: &LaneRequest<'_>) -> Result<RadosClient, OpenError> {
         let asked = Asked::of(request.options);
         let store = Store::open(&asked)?;
         let names = request.files.iter().map(|target| c_text(&target.path.to_string_lossy()));
@@ -84,7 +74,7 @@ impl RadosLane {
         }
         let failed = |errno| OpenError { message: "rados: eventfd".to_owned(), errno: Some(errno) };
         let mailbox = Arc::new(Mailbox::with_bell(request.depth).map_err(failed)?);
-        Ok(RadosLane {
+        Ok(RadosClient {
             arrivals: SlotArrival::of_slots(&mailbox, request.depth),
             mailbox,
             store,
@@ -93,18 +83,21 @@ impl RadosLane {
             sizes: sizes.into(),
             flights: vec![None; request.depth].into(),
             done: CompletionRow::with_depth(request.depth),
-            in_flight: 0,
-            with_library: 0,
             busy_poll: asked.busy_poll,
             notes,
-            clock: Clock::best().0,
         })
     }
+}
+
+impl LaneClient for RadosClient {
+    /// The library's threads use slots until the last callback, which the time-outs of the client
+    /// bound. The end of the client waits for callbacks that have not returned.
+    const WAITS_AT_END: bool = true;
 
     fn offer(&mut self, op: &Op) -> Result<(), i32> {
         let name = self.names.get(op.file as usize).ok_or(libc::EBADF)?;
         let size = self.sizes[op.file as usize];
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let moves = op.kind.moves_data();
         let length = if moves { op.length as usize } else { 0 };
         let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).ok_or(libc::EFAULT)?;
         let arrival = &self.arrivals[usize::from(op.slot)];
@@ -154,24 +147,28 @@ impl RadosLane {
         Ok(())
     }
 
-    /// Takes what the library has completed.
-    fn take(&mut self) {
-        // The signal goes first: what completes from here on makes another one.
-        self.mailbox.hush();
-        let RadosLane { mailbox, store, flights, done, with_library, .. } = self;
+    fn take(&mut self) -> Result<(), LaneError> {
+        let RadosClient { mailbox, store, flights, done, .. } = self;
+        mailbox.hush();
         mailbox.take(|completion| {
             if let Some(flight) = flights[completion.slot as usize].take() {
                 release(store.objects, flight);
             }
             done.push(completion);
-            *with_library -= 1;
         });
+        Ok(())
     }
 
-    /// Sleeps until the library has completed something, at most for so long.
-    fn await_bell(&self, timeout_ns: u64) -> Result<bool, LaneError> {
-        let Some(bell) = self.mailbox.bell() else { return Ok(false) };
-        poll_for(&mut [PollFd::from_borrowed_fd(bell, PollFlags::IN)], timeout_ns)
+    fn done(&mut self) -> &mut CompletionRow {
+        &mut self.done
+    }
+
+    fn wait(&mut self, timeout_ns: u64) -> Result<(), LaneError> {
+        if self.busy_poll { Ok(()) } else { self.mailbox.wait(timeout_ns) }
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 
@@ -183,71 +180,6 @@ fn release(objects: &Objects, flight: Flight) {
         (objects.rados_aio_release)(flight.completion);
         if !flight.operation.is_null() {
             (objects.rados_release_write_op)(flight.operation);
-        }
-    }
-}
-
-impl Sleeper for RadosLane {
-    fn now_ns(&self) -> u64 {
-        self.clock.now_ns()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        if self.with_library > 0 {
-            self.take();
-        }
-        let found = self.done.drain_into(out);
-        self.in_flight -= found;
-        Ok(found)
-    }
-
-    fn sleep(&mut self, now_ns: u64, end_ns: u64) -> Result<(), LaneError> {
-        if self.busy_poll { Ok(()) } else { self.await_bell(end_ns - now_ns).map(drop) }
-    }
-}
-
-impl Lane for RadosLane {
-    const SYNCHRONOUS: bool = false;
-
-    #[inline]
-    fn submit(&mut self, op: &Op) -> Submission {
-        match self.offer(op) {
-            Ok(()) => {
-                self.in_flight += 1;
-                self.with_library += 1;
-                Submission::Accepted
-            }
-            Err(errno) => Submission::Refused(errno),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), LaneError> {
-        Ok(())
-    }
-
-    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        let found = self.collect(out)?;
-        reap_rest(self, wait, found, out)
-    }
-
-    fn notes(&self) -> &[String] {
-        &self.notes
-    }
-}
-
-impl Drop for RadosLane {
-    fn drop(&mut self) {
-        // The library's threads use slots until the last callback, which the time-outs of the
-        // client bound. The end of the client waits for callbacks that have not returned.
-        while self.with_library > 0 {
-            if self.await_bell(1_000_000_000).is_err() {
-                break;
-            }
-            self.take();
         }
     }
 }
