@@ -36,6 +36,6 @@ pub use mounts::{MountEntry, Swap};
 pub use processes::{ProcessTime, RunAndWait, descendants};
 pub use sampling::Sampler;
 pub use system::System;
-#[cfg(feature = "fixtures")]
+#[cfg(any(test, feature = "fixtures"))]
 pub use system::fixtures::Fixture;
 pub use zoned::ZonedDisk;
