@@ -6,6 +6,7 @@ use iolab_options::{Direction, OptionEntry, Setting, Settings, Value, ValueKind}
 
 use iolab_plan::EnginePlan;
 
+use crate::absent_engines::why_absent;
 use crate::job::Job;
 use crate::readings;
 use crate::request::{ResolveRequest, Resolving};
@@ -21,10 +22,26 @@ pub(crate) fn find(
     let setting = section.settings.get(OPTION);
     let value = setting.map(|setting| &setting.value).or_else(|| resolving.defaults.value(OPTION));
     let name = value.and_then(readings::word).unwrap_or_default();
-    let found = request.engines.iter().find(|engine| engine.name == name || engine.aliases.contains(&name.as_str()));
+    let named = |name: &str| {
+        request.engines.iter().find(|engine| engine.name == name || engine.aliases.contains(&name)).copied()
+    };
+    let found = named(&name);
+    let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
+    if found.is_none()
+        && let Some(why) = why_absent(&name)
+    {
+        let reason = format!("fio has the I/O engine `{name}`, iolab does not: {why}");
+        // Where jobs are only read, the rest of one is checked with the default engine, as fio does
+        // whose build lacks an engine.
+        let stands_in = resolving.defaults.value(OPTION).and_then(readings::word);
+        let stands_in = stands_in.filter(|_| request.overrides.only_reads_jobs).and_then(|name| named(&name));
+        let severity = if stands_in.is_some() { DiagnosticSeverity::Warning } else { DiagnosticSeverity::Error };
+        let known: Vec<&str> = request.engines.iter().map(|engine| engine.name).collect();
+        resolving.findings.add(severity, place, reason, &format!("engines: {}", known.join(", ")));
+        return stands_in;
+    }
     if found.is_none() {
         let known: Vec<&str> = request.engines.iter().map(|engine| engine.name).collect();
-        let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
         let reason = format!("unknown I/O engine `{name}`");
         let names = request
             .engines
@@ -38,7 +55,7 @@ pub(crate) fn find(
             &format!("{near}engines: {}", known.join(", ")),
         );
     }
-    found.copied()
+    found
 }
 
 /// The engine of the plan: its own options as set, and the defaults of the others.

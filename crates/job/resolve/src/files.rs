@@ -210,7 +210,7 @@ fn directories(job: &Job<'_>) -> Vec<String> {
     let directories = split(&job.text("directory").unwrap_or_default());
     for directory in &directories {
         let is_there = || job.request.machine.at(Path::new(directory)) == PathKind::Directory;
-        if !job.request.overrides.imagines_folders && !is_there() {
+        if !job.request.overrides.only_reads_jobs && !is_there() {
             job.error(
                 "directory",
                 format!("{directory} is not a directory"),

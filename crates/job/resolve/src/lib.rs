@@ -8,6 +8,7 @@
 //! entropy (the caller provides it in [`Overrides`]), parsing of job files (`jobfile`), anything
 //! that happens during a run.
 
+mod absent_engines;
 mod blocks;
 mod buffers;
 mod defaults;
@@ -42,6 +43,7 @@ mod worker;
 mod workload;
 mod zones;
 
+pub use absent_engines::{ABSENT_ENGINES, AbsentEngines};
 pub use machine::{MachineFacts, PathKind};
 pub use names::split as split_names;
 pub use request::{Mode, Overrides, ResolveRequest};

@@ -25,8 +25,9 @@ pub enum Mode {
 /// Options of the command line for the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
-    /// Every folder that a job names is taken to exist.
-    pub imagines_folders: bool,
+    /// `--parse-only`: jobs are read and not run. Every folder that one names is taken to exist, and
+    /// the default engine stands in for one of fio's that is absent here.
+    pub only_reads_jobs: bool,
     /// `--readonly`: refuse jobs that write or trim.
     pub readonly: bool,
     /// `--section`: run only sections of these names; empty: all.

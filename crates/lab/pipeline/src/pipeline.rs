@@ -324,7 +324,7 @@ pub fn read_job_file(name: &str) -> Result<Vec<u8>, ReadError> {
 fn overrides(request: &PlanRequest<'_>) -> Overrides {
     Overrides {
         readonly: request.readonly,
-        imagines_folders: request.imagines_files,
+        only_reads_jobs: request.imagines_files,
         sections: Vec::new(),
         runtime_ns: None,
         max_jobs: request.max_jobs,

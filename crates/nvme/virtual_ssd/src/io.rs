@@ -241,18 +241,27 @@ impl<D: DataWindow> Execution<'_, D> {
     }
 
     /// Applies the faults planned for the media: an error, or extra time.
-    #[inline]
+    #[inline(always)]
     fn meet_media_faults(
-        &self,
+        &mut self,
         namespace: Option<&Namespace>,
         range: &Range,
         access: MediaAccess,
     ) -> Result<u64, CommandError> {
+        if self.subsystem.faults.is_none() {
+            return Ok(0);
+        }
+        self.apart().strike_media(namespace.map_or(0, |namespace| namespace.id), *range, access)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn strike_media(&mut self, namespace: u32, range: Range, access: MediaAccess) -> Result<u64, CommandError> {
         let Some(faults) = &self.subsystem.faults else { return Ok(0) };
         let subject = Subject {
             queue: self.queue,
             opcode: self.command.opc(),
-            namespace: namespace.map_or(0, |namespace| namespace.id),
+            namespace,
             lba: range.lba,
             blocks: range.blocks,
             lba_shift: range.shift,

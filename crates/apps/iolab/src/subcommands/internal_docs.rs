@@ -4,6 +4,7 @@ use std::path::Path;
 
 use iolab_options::SupportStatus;
 use iolab_outputs::{OutputKind, make_folder};
+use iolab_resolve::{ABSENT_ENGINES, AbsentEngines};
 
 use crate::exit::ExitFailure;
 use crate::{engine_registry, outputs};
@@ -43,26 +44,11 @@ fn fio_page() -> String {
     for engine in engine_registry::descriptions() {
         page += &format!("| `{}` | {} |\n", engine.name, engine.summary);
     }
-    for (name, why) in ABSENT_ENGINES {
-        page += &format!("| `{name}` | absent: {why} |\n");
+    for AbsentEngines { names, why } in ABSENT_ENGINES {
+        page += &format!("| `{}` | absent: {why} |\n", names.join("`, `"));
     }
     page
 }
-
-/// Engines of fio that this program does not have, and why.
-const ABSENT_ENGINES: &[(&str, &str)] = &[
-    ("dev-dax, libpmem, mtd, pmemblk", "for kinds of memory that hardly a machine has"),
-    ("dfs, libhdfs", "remote systems by their own C libraries; mount them"),
-    ("e4defrag", "defragments ext4, which is no measurement"),
-    ("external", "engines are built in; fio's have the layout of its own structures"),
-    ("rdma", "attach the device to the kernel, or use `nvme` over TCP"),
-    (
-        "libblkio, libcufile, libhipfile, libzbc, xnvme",
-        "need C libraries; `nvme`, `io_uring_cmd` reach the same drives",
-    ),
-    ("netsplice", "`net` sends the same data without splice(2)"),
-    ("page_fault", "no data moves; `mmap` reads and writes mapped files"),
-];
 
 fn engines_page() -> String {
     let mut page = String::from("# I/O engines\n\nGenerated from the engines' own descriptions; do not edit.\n");

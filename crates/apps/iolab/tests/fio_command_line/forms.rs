@@ -77,6 +77,21 @@ fn showcmd_and_parse_only_run_nothing() {
 }
 
 #[test]
+fn jobs_of_engines_that_are_absent_are_read_and_not_run() {
+    let folder = Folder::new();
+    let text = "[a]\nioengine=libpmem\nfilename=/nowhere/a\noffset=3t\nsize=1m\nrw=read\n";
+    folder.write("absent.fio", text);
+    let read = folder.fio(&["--parse-only", "absent.fio"]);
+    assert_eq!(read.code, 0, "{}", read.errors());
+    assert!(read.errors().contains("absent.fio:2") && read.errors().contains("libpmem"), "{}", read.errors());
+    let run = folder.fio(&["absent.fio"]);
+    assert_eq!(run.code, 1);
+    assert!(run.errors().contains("fio has the I/O engine `libpmem`, iolab does not"), "{}", run.errors());
+    folder.write("unknown.fio", &text.replace("libpmem", "nosuch"));
+    assert_eq!(folder.fio(&["--parse-only", "unknown.fio"]).code, 1, "fio has none, either");
+}
+
+#[test]
 fn options_of_little_meaning_here_are_accepted() {
     let folder = Folder::new();
     folder.write("one.fio", ONE);

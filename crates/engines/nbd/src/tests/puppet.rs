@@ -3,6 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -59,27 +61,28 @@ impl Default for Manner {
 pub(super) struct Puppet {
     address: SocketAddr,
     serving: Option<JoinHandle<()>>,
+    /// Whether it accepts no more connections.
+    halts: Arc<AtomicBool>,
 }
 
 impl Puppet {
     pub(super) fn start(seed: u64, manner: Manner) -> Puppet {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
+        let halts = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&halts);
         let serving = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
-                let mut first = [0; 1];
-                // The last connection says so, instead of shaking hands.
-                stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-                if stream.peek(&mut first).is_ok_and(|bytes| bytes == 1 && first[0] == b'!') {
+                // The last connection only ends the wait for one.
+                if is_over.load(Ordering::Acquire) {
                     return;
                 }
-                stream.set_read_timeout(None).unwrap();
                 // A client that goes ends its connection, and nothing else.
                 std::thread::spawn(move || serve(&mut stream, seed, manner));
             }
         });
-        Puppet { address, serving: Some(serving) }
+        Puppet { address, serving: Some(serving), halts }
     }
 
     pub(super) fn uri(&self) -> String {
@@ -92,7 +95,8 @@ impl Puppet {
 
     fn halt(&mut self) {
         if let Some(serving) = self.serving.take() {
-            TcpStream::connect(self.address).unwrap().write_all(b"!").unwrap();
+            self.halts.store(true, Ordering::Release);
+            drop(TcpStream::connect(self.address).unwrap());
             serving.join().unwrap();
         }
     }
