@@ -19,6 +19,7 @@ mod programs;
 mod readme;
 mod repository;
 mod rust_text;
+mod sbom;
 mod spread;
 mod tidy;
 
@@ -44,7 +45,8 @@ usage: cargo xtask TASK
                  (bench --size=small: under a minute)
   cost           what an operation costs on the null engine, beside fio and in instructions (--instructions: these alone)
   guest SCRIPT   a script in an emulated Debian machine (docs/guide/guest.md; --kernel 6.12: another kernel)
-  ci             all of the above (except sizes, beside-fio, beside-db-bench, bench, cost and guest), with fmt, clippy and rustdoc
+  sbom PACKAGE   the crates whose code is in a program, as CycloneDX 1.5
+  ci             all of the above (except sizes, beside-fio, beside-db-bench, bench, cost, guest and sbom), with fmt, clippy and rustdoc
                  (ci --no-demo: builds the release, and leaves the demo to a quieter moment)";
 
 fn main() -> ExitCode {
@@ -91,6 +93,7 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["beside-db-bench", rest @ ..] => beside_db_bench::run(repository, rest).map(|()| Vec::new()),
         ["bench", rest @ ..] => bench::run(repository, rest).map(|()| Vec::new()),
         ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
+        ["sbom", package] => sbom::print(repository, package).map(|()| Vec::new()),
         ["guest", rest @ ..] => guest::run(repository, rest),
         ["ci"] => ci::run(repository, &[]).map(|()| Vec::new()),
         // The demo measures: it can be run separately, when nothing else runs.
