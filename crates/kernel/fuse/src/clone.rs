@@ -14,7 +14,7 @@ use crate::FuseError;
 use crate::channel::Channel;
 
 /// `_IOR(FUSE_DEV_IOC_MAGIC, 0, uint32_t)` of `include/uapi/linux/fuse.h`.
-const FUSE_DEV_IOC_CLONE: libc::c_ulong = 2 << 30 | 4 << 16 | 229 << 8;
+const FUSE_DEV_IOC_CLONE: u32 = 2 << 30 | 4 << 16 | 229 << 8;
 
 impl Channel {
     /// Creates another channel of this connection.
@@ -27,7 +27,7 @@ impl Channel {
         let fd: OwnedFd = opened.map_err(|error| FuseError::NoFuse(error.into()))?;
         let number = self.fd.as_raw_fd() as u32;
         // SAFETY: the call reads the four bytes of `number`, which outlives the call.
-        if unsafe { libc::ioctl(fd.as_raw_fd(), FUSE_DEV_IOC_CLONE, &raw const number) } < 0 {
+        if unsafe { libc::ioctl(fd.as_raw_fd(), FUSE_DEV_IOC_CLONE as libc::Ioctl, &raw const number) } < 0 {
             return Err(FuseError::Connection("FUSE_DEV_IOC_CLONE", io::Error::last_os_error()));
         }
         Ok(Channel { fd })

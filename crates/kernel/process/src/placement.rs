@@ -66,17 +66,22 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
 /// Makes the calling thread one that does not preempt others when it wakes up (`SCHED_BATCH`,
 /// sched(7)). This needs no privilege.
 pub fn set_batch() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameters are valid for the call; thread 0 is the caller.
-    check(i64::from(unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) }))
+    set_scheduler(libc::SCHED_BATCH)
 }
 
 /// Lets the calling thread run only where nothing else would (`SCHED_IDLE`, sched(7)). This needs
 /// no privilege.
 pub fn set_idle() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
+    set_scheduler(libc::SCHED_IDLE)
+}
+
+/// sched_setscheduler(2) of the calling thread, as the kernel has it: musl has only a function that
+/// refuses, because POSIX means the process.
+fn set_scheduler(policy: i32) -> io::Result<()> {
+    // `struct sched_param` of the kernel.
+    let priority = 0i32;
     // SAFETY: the parameters are valid for the call; thread 0 is the caller.
-    check(i64::from(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) }))
+    check(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) })
 }
 
 /// Sets the calling thread's I/O priority: class, level and hint as ioprio_set(2) packs them.

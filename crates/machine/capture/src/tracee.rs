@@ -88,6 +88,9 @@ pub(crate) struct Child {
 pub(crate) const TRIAL_CALLS: u64 = 80;
 const TRIAL_ROUNDS: u64 = 5;
 
+/// `PTRACE_GET_SYSCALL_INFO` (linux/ptrace.h, since 5.3), which not every C library knows.
+const PTRACE_GET_SYSCALL_INFO: u32 = 0x420e;
+
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_TRACEFORK
@@ -291,7 +294,7 @@ fn call_info(thread: i32) -> Option<CallInfo> {
     let mut info = CallInfo::default();
     let bytes = size_of::<CallInfo>();
     // SAFETY: at most `bytes` are written, into a structure of that size made of numbers.
-    let answer = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, thread, bytes, &raw mut info) };
+    let answer = unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO as _, thread, bytes, &raw mut info) };
     (answer > 0).then_some(info)
 }
 

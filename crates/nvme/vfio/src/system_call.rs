@@ -16,7 +16,7 @@ fn checked(answer: i32) -> io::Result<i32> {
 pub(crate) fn with_number(file: impl AsFd, request: u32, argument: u32) -> io::Result<i32> {
     // SAFETY: the requests this is used for (version, extension, kind of IOMMU, reset) take their
     // argument by value.
-    checked(unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::Ioctl::from(request), libc::c_ulong::from(argument)) })
+    checked(unsafe { libc::ioctl(file.as_fd().as_raw_fd(), request as libc::Ioctl, libc::c_ulong::from(argument)) })
 }
 
 /// A request whose argument is a structure that begins with its size.
@@ -30,13 +30,13 @@ pub(crate) fn with_words(file: impl AsFd, request: u32, words: &mut [u32]) -> io
     }
     // SAFETY: `words` is as long as its first word says, and is borrowed exclusively during the
     // call.
-    checked(unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::Ioctl::from(request), words.as_mut_ptr()) })
+    checked(unsafe { libc::ioctl(file.as_fd().as_raw_fd(), request as libc::Ioctl, words.as_mut_ptr()) })
 }
 
 /// Adds a group to a container.
 pub(crate) fn set_container(group: impl AsFd, container: impl AsFd) -> io::Result<()> {
     let container = container.as_fd().as_raw_fd();
-    let request = libc::Ioctl::from(GROUP_SET_CONTAINER);
+    let request = GROUP_SET_CONTAINER as libc::Ioctl;
     // SAFETY: the argument points to one descriptor, which the kernel reads.
     checked(unsafe { libc::ioctl(group.as_fd().as_raw_fd(), request, &raw const container) })?;
     Ok(())
@@ -44,7 +44,7 @@ pub(crate) fn set_container(group: impl AsFd, container: impl AsFd) -> io::Resul
 
 /// Opens a device of a group by its name.
 pub(crate) fn device_of_group(group: impl AsFd, name: &CStr) -> io::Result<OwnedFd> {
-    let request = libc::Ioctl::from(GROUP_GET_DEVICE_FD);
+    let request = GROUP_GET_DEVICE_FD as libc::Ioctl;
     // SAFETY: the argument is a C string, which the kernel reads.
     let device = checked(unsafe { libc::ioctl(group.as_fd().as_raw_fd(), request, name.as_ptr()) })?;
     // SAFETY: the kernel has just made this descriptor for this process, and nothing else owns it.

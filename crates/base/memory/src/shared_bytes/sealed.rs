@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// `TMPFS_MAGIC` of statfs(2), which memfds of ordinary pages have.
-const TMPFS: i64 = 0x0102_1994;
+const TMPFS: u64 = 0x0102_1994;
 
 /// Whether a file is a memfd that nobody can shorten any more.
 pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
@@ -24,7 +24,8 @@ pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
         seals >= 0
             && seals & libc::F_SEAL_SHRINK != 0
             && libc::fstatfs(file.as_raw_fd(), system.as_mut_ptr()) == 0
-            && system.assume_init().f_type == TMPFS
+            // The field is signed in one C library, and unsigned in the other.
+            && u64::try_from(system.assume_init().f_type).is_ok_and(|kind| kind == TMPFS)
     }
 }
 

@@ -1,0 +1,103 @@
+//! The commands of `docs/tutorial` work, and print what the pages say.
+//!
+//! Each page runs in a folder of its own, its blocks of `sh` in their order. A block of `text`
+//! behind one is output: every line of it must be printed, with other numbers; `…` stands for lines
+//! that are left out. A comment before a block changes what the test does:
+//!
+//! ```text
+//! <!-- test: needs root -->          the page ends here for other users; other words after `needs`
+//!                                    are programs
+//! <!-- test: instead: COMMAND -->    the test runs this, because the command takes long
+//! <!-- test: not run: REASON -->     the test runs nothing
+//! ```
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod page;
+
+use std::path::{Path, PathBuf};
+
+use page::{Block, Page, shape};
+use support::Lab;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/tutorial").canonicalize().expect("docs/tutorial is there")
+}
+
+/// Whether a need of a page is met here.
+fn is_met(need: &str) -> bool {
+    match need {
+        "root" => rustix_is_root(),
+        program => {
+            let folders = std::env::var_os("PATH").unwrap_or_default();
+            std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+        }
+    }
+}
+
+fn rustix_is_root() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
+        status.lines().any(|line| line.strip_prefix("Uid:").is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0")))
+    })
+}
+
+/// Runs the commands of a page.
+fn follow(name: &str) {
+    let path = folder().join(name);
+    let page = Page::parse(&std::fs::read_to_string(&path).unwrap()).unwrap_or_else(|why| panic!("{name}: {why}"));
+    let lab = Lab::new();
+    // Paths of the repository are those of a reader who is in it.
+    for shared in ["jobs", "studies"] {
+        std::os::unix::fs::symlink(folder().join("../..").join(shared), lab.path(shared)).unwrap();
+    }
+    let bin = Path::new(env!("CARGO_BIN_EXE_iolab")).parent().unwrap();
+    for block in &page.blocks {
+        match block {
+            Block::Needs(need) if !is_met(need) => {
+                println!("{name}: the rest needs {need}");
+                return;
+            }
+            Block::Needs(_) => {}
+            Block::Commands { line, text, output } => {
+                let script = format!("set -e\nexport PATH={}:$PATH\n{text}", bin.display());
+                let done = lab.shell(&script);
+                let printed = done.printed() + &done.errors();
+                assert_eq!(done.code(), 0, "{name}:{line}: `{text}` failed:\n{printed}");
+                let have: Vec<String> = printed.lines().map(shape).collect();
+                let missing: Vec<&String> = output.iter().filter(|line| !have.contains(&shape(line))).collect();
+                assert!(missing.is_empty(), "{name}:{line}: not printed any more: {missing:#?}\nprinted was:\n{printed}");
+            }
+        }
+    }
+}
+
+/// A test for each page; a page without one is found by `every_page_is_followed`.
+macro_rules! pages {
+    ($($test:ident: $page:literal,)*) => {
+        const PAGES: &[&str] = &[$($page),*];
+        $(#[test]
+        fn $test() {
+            follow($page);
+        })*
+    };
+}
+
+pages! {
+    first_quarter_of_an_hour: "first.md",
+    interfaces: "interfaces.md",
+    many_disks: "many-disks.md",
+    file_system: "file-system.md",
+    block_devices: "block-devices.md",
+    practical: "practical.md",
+}
+
+#[test]
+fn every_page_is_followed() {
+    let mut there: Vec<String> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    there.retain(|name| name != "README.md");
+    there.sort();
+    let mut followed: Vec<&str> = PAGES.to_vec();
+    followed.sort_unstable();
+    assert_eq!(there, followed);
+}
