@@ -171,6 +171,10 @@ pub(crate) struct ReportArguments {
     /// Write every figure of the HTML report into this folder, as SVG and CSV
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
+    /// Write the latencies into this folder as files of HdrHistogram: `.hgrm` for plotters, `.hlog`
+    /// with every interval
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) hdr: Option<PathBuf>,
     /// Allow output and figures to replace files that iolab did not write
     #[arg(long)]
     pub(crate) force: bool,

@@ -148,7 +148,7 @@ impl MachineFacts for ThisMachine {
 pub(crate) struct ImaginedFiles<'a>(pub(crate) &'a ThisMachine);
 
 /// Bytes of a file that is imagined.
-const IMAGINED_BYTES: u64 = 1 << 50;
+const IMAGINED_BYTES: u64 = 1 << 42;
 
 impl MachineFacts for ImaginedFiles<'_> {
     fn at(&self, path: &Path) -> PathKind {

@@ -1,7 +1,7 @@
 //! Reports: pure functions from a [`iolab_recording::Recording`] to text.
 //!
 //! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`],
-//! [`intervals`], [`observed`], [`mod@openmetrics`], [`status`], [`mod@summary`] and [`mod@perf`].
+//! [`intervals`], [`observed`], [`hdr`], [`mod@openmetrics`], [`status`], [`mod@summary`] and [`mod@perf`].
 //! All take their figures from [`iolab_aggregate`], so that formats cannot diverge. fio's formats
 //! are reproduced in layout, keys, order and units. Where fio's own figures are known to mislead
 //! (extremes of groups, percentiles above the maximum, shares that add up to more than 100 %), the
@@ -10,6 +10,7 @@
 
 mod calendar;
 pub mod columns;
+pub mod hdr;
 pub mod intervals;
 pub mod json;
 pub mod log_lines;
@@ -24,6 +25,7 @@ pub mod summary;
 pub mod terse;
 
 pub use calendar::iso_text;
+pub use hdr::{HdrFile, hdr_files};
 pub use intervals::{intervals_json_lines, intervals_table};
 pub use json::{JsonStyle, json};
 pub use log_lines::{LogText, OperationLines};

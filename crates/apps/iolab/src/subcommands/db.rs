@@ -29,7 +29,8 @@ pub(crate) enum DbAction {
     },
     /// Show everything about an entry
     Show {
-        /// Entry number
+        /// Entry number, as the list has it: `@12` or `12`
+        #[arg(value_parser = entry_number)]
         id: i64,
         /// Print JSON instead of text
         #[arg(long)]
@@ -37,7 +38,8 @@ pub(crate) enum DbAction {
     },
     /// Add tags to an entry (`+baseline` or `baseline`) or remove them (`-old`)
     Tag {
-        /// Entry number
+        /// Entry number, as the list has it: `@12` or `12`
+        #[arg(value_parser = entry_number)]
         id: i64,
         /// Tags to add or remove
         #[arg(required = true, allow_hyphen_values = true, value_name = "+TAG | -TAG")]
@@ -45,15 +47,16 @@ pub(crate) enum DbAction {
     },
     /// Set the note of an entry
     Note {
-        /// Entry number
+        /// Entry number, as the list has it: `@12` or `12`
+        #[arg(value_parser = entry_number)]
         id: i64,
         /// The note; without text, the note is removed
         text: Vec<String>,
     },
     /// Remove entries; their files stay
     Rm {
-        /// Entry numbers
-        #[arg(required = true)]
+        /// Entry numbers, as the list has them: `@12` or `12`
+        #[arg(required = true, value_parser = entry_number)]
         ids: Vec<i64>,
     },
     /// Add recordings, fio JSON reports, folders of either, and study folders
@@ -116,7 +119,7 @@ pub(crate) struct FilterArguments {
     #[arg(long, value_name = "OPTION=VALUE")]
     option: Vec<String>,
     /// Only trials of this study
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = entry_number)]
     study: Option<i64>,
     /// Include trials of studies
     #[arg(long)]
@@ -202,6 +205,12 @@ fn list(store: &Database, filter: &FilterArguments, json: bool) -> Result<(), Ex
     let entries = store.list(&filter.filter()?).map_err(failed)?;
     let text = if json { json_lines(&entries) } else { shown::table(&entries) };
     Ok(output::print(&text)?)
+}
+
+/// The number of an entry, with or without the sign that the list puts before it.
+fn entry_number(text: &str) -> Result<i64, String> {
+    let number = text.strip_prefix('@').unwrap_or(text);
+    number.parse().map_err(|_| format!("not the number of an entry, such as @12: `{text}`"))
 }
 
 fn show(store: &Database, id: i64, json: bool) -> Result<(), ExitFailure> {

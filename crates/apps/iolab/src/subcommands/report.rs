@@ -28,6 +28,12 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, ExitFailure> {
         Some(path) => Some(outputs.place(path, OutputKind::Report, "the report (-o)")?),
         None => None,
     };
+    if let Some(folder) = &arguments.hdr {
+        write_hdr(&mut outputs, folder, &arguments.recording)?;
+        if place.is_none() && !wants_page && is_for_people(arguments) && arguments.intervals.is_none() {
+            return Ok(0);
+        }
+    }
     let text = match (study_report::is_study(&arguments.recording), wants_page) {
         (_, true) => page(arguments, &mut outputs)?,
         (true, false) => of_study(arguments)?,
@@ -98,6 +104,25 @@ fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<()
             let path = folder.join(format!("{}.{ending}", figure.id));
             outputs.place(&path, OutputKind::Report, "a figure (--figures)")?.write(text.as_bytes())?;
         }
+    }
+    Ok(())
+}
+
+/// Writes the latencies of a recording as files of HdrHistogram.
+fn write_hdr(outputs: &mut Outputs, folder: &Path, recording: &Path) -> Result<(), ExitFailure> {
+    if study_report::is_study(recording) {
+        let reason = "needs a recording, but this is a study: name a recording in its folder";
+        return Err(ExitFailure::mistake(format!("iolab: --hdr {reason}")));
+    }
+    let files = iolab_report::hdr_files(&load(recording)?.recording);
+    if files.is_empty() {
+        return Err(ExitFailure::mistake("iolab: --hdr: the recording has no latencies (disable_lat, gtod_reduce)"));
+    }
+    make_folder(folder)?;
+    for file in files {
+        outputs
+            .place(&folder.join(&file.name), OutputKind::Report, "latencies (--hdr)")?
+            .write(file.text.as_bytes())?;
     }
     Ok(())
 }

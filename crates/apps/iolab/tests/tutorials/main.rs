@@ -38,7 +38,9 @@ fn is_met(need: &str) -> bool {
 
 fn rustix_is_root() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
-        status.lines().any(|line| line.strip_prefix("Uid:").is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0")))
+        status
+            .lines()
+            .any(|line| line.strip_prefix("Uid:").is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0")))
     })
 }
 
@@ -66,7 +68,10 @@ fn follow(name: &str) {
                 assert_eq!(done.code(), 0, "{name}:{line}: `{text}` failed:\n{printed}");
                 let have: Vec<String> = printed.lines().map(shape).collect();
                 let missing: Vec<&String> = output.iter().filter(|line| !have.contains(&shape(line))).collect();
-                assert!(missing.is_empty(), "{name}:{line}: not printed any more: {missing:#?}\nprinted was:\n{printed}");
+                assert!(
+                    missing.is_empty(),
+                    "{name}:{line}: not printed any more: {missing:#?}\nprinted was:\n{printed}"
+                );
             }
         }
     }
@@ -94,10 +99,36 @@ pages! {
 
 #[test]
 fn every_page_is_followed() {
-    let mut there: Vec<String> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut there: Vec<String> =
+        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     there.retain(|name| name != "README.md");
     there.sort();
     let mut followed: Vec<&str> = PAGES.to_vec();
     followed.sort_unstable();
     assert_eq!(there, followed);
+}
+
+/// Pages that are no part of the book: what links to them is the repository.
+const BESIDE_THE_BOOK: &[&str] = &["SUMMARY.md"];
+
+#[test]
+fn every_page_of_the_documentation_is_in_the_book() {
+    let docs = folder().join("..").canonicalize().unwrap();
+    let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let mut left = vec![docs.clone()];
+    let mut missing = Vec::new();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            let name = path.strip_prefix(&docs).unwrap().to_str().unwrap();
+            if !BESIDE_THE_BOOK.contains(&name) && !summary.contains(&format!("({name})")) {
+                missing.push(name.to_owned());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:?}");
+    let named = summary.match_indices("](").map(|(at, _)| summary[at + 2..].split(')').next().unwrap());
+    let gone: Vec<&str> = named.filter(|name| !docs.join(name).is_file()).collect();
+    assert!(gone.is_empty(), "docs/SUMMARY.md names pages that are not there: {gone:?}");
 }

@@ -92,6 +92,6 @@ fn a_page_is_its_commands_and_their_output() {
     };
     let page = Page::parse(text).unwrap();
     let needs = Block::Needs("root".to_owned());
-    assert_eq!(page.blocks, [commands(3, "one", &["first 1", "last 2"]), commands(15, "short", &[]), needs]);
+    assert_eq!(page.blocks, [commands(3, "one", &["first 1", "last 2"]), commands(16, "short", &[]), needs]);
     assert!(Page::parse("<!-- test: nosuch -->\n").unwrap_err().contains("line 1"));
 }
