@@ -44,6 +44,16 @@ fn rustix_is_root() -> bool {
     })
 }
 
+/// Ends what a page has started and not ended, when the test ends: it writes process numbers to
+/// files that end in `.pid`.
+struct Started<'l>(&'l Lab);
+
+impl Drop for Started<'_> {
+    fn drop(&mut self) {
+        self.0.shell("for file in *.pid; do kill -KILL $(cat $file); done; umount mnt");
+    }
+}
+
 /// Runs the commands of a page.
 fn follow(name: &str) {
     let path = folder().join(name);
@@ -54,6 +64,9 @@ fn follow(name: &str) {
         std::os::unix::fs::symlink(folder().join("../..").join(shared), lab.path(shared)).unwrap();
     }
     let bin = Path::new(env!("CARGO_BIN_EXE_iolab")).parent().unwrap();
+    // Sockets of served devices are private to the page.
+    lab.shell("mkdir -m 700 run");
+    let _started = Started(&lab);
     for block in &page.blocks {
         match block {
             Block::Needs(need) if !is_met(need) => {
@@ -62,7 +75,7 @@ fn follow(name: &str) {
             }
             Block::Needs(_) => {}
             Block::Commands { line, text, output } => {
-                let script = format!("set -e\nexport PATH={}:$PATH\n{text}", bin.display());
+                let script = format!("set -e\nexport PATH={}:$PATH XDG_RUNTIME_DIR=$PWD/run\n{text}", bin.display());
                 let done = lab.shell(&script);
                 let printed = done.printed() + &done.errors();
                 assert_eq!(done.code(), 0, "{name}:{line}: `{text}` failed:\n{printed}");
