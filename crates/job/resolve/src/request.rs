@@ -25,8 +25,8 @@ pub enum Mode {
 /// Options of the command line for the run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
-    /// `--parse-only`: jobs are read and not run. Every folder that one names is taken to exist, and
-    /// the default engine stands in for one of fio's that is absent here.
+    /// `--parse-only`: jobs are read and not run. Every folder that one names is taken to exist,
+    /// and the default engine stands in for one of fio's that is absent here.
     pub only_reads_jobs: bool,
     /// `--readonly`: refuse jobs that write or trim.
     pub readonly: bool,
