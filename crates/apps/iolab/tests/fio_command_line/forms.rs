@@ -82,11 +82,11 @@ fn jobs_of_engines_that_are_absent_are_read_and_not_run() {
     let text = "[a]\nioengine=libpmem\nfilename=/nowhere/a\noffset=3t\nsize=1m\nrw=read\n";
     folder.write("absent.fio", text);
     let read = folder.fio(&["--parse-only", "absent.fio"]);
-    assert_eq!(read.code, 0, "{}", read.errors());
-    assert!(read.errors().contains("absent.fio:2") && read.errors().contains("libpmem"), "{}", read.errors());
+    assert_eq!(read.code, 0, "{}", read.err);
+    assert!(read.err.contains("absent.fio:2") && read.err.contains("libpmem"), "{}", read.err);
     let run = folder.fio(&["absent.fio"]);
     assert_eq!(run.code, 1);
-    assert!(run.errors().contains("fio has the I/O engine `libpmem`, iolab does not"), "{}", run.errors());
+    assert!(run.err.contains("fio has the I/O engine `libpmem`, iolab does not"), "{}", run.err);
     folder.write("unknown.fio", &text.replace("libpmem", "nosuch"));
     assert_eq!(folder.fio(&["--parse-only", "unknown.fio"]).code, 1, "fio has none, either");
 }

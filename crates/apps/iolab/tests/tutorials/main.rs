@@ -70,7 +70,7 @@ fn follow(name: &str) {
     for block in &page.blocks {
         match block {
             Block::Needs(need) if !is_met(need) => {
-                println!("{name}: the rest needs {need}");
+                support::skipped(&format!("{name}: the rest needs {need}"));
                 return;
             }
             Block::Needs(_) => {}
