@@ -38,6 +38,8 @@ pub struct WebSettings {
     pub is_private: bool,
     /// The folder of recordings.
     pub recordings: PathBuf,
+    /// More folders whose runs are shown while they go on: of studies, of `iolab watch`.
+    pub also: Vec<PathBuf>,
     /// The database, if one is kept.
     pub database: Option<PathBuf>,
     /// The partial recording of the only run that is shown.
@@ -105,7 +107,19 @@ impl Site {
     pub(crate) fn running(&self) -> Vec<RunningFile> {
         match &self.settings.follows {
             Some(path) => RunningFile::at(path.clone()).into_iter().collect(),
-            None => running(&self.settings.recordings),
+            None => {
+                let mut found: Vec<RunningFile> = Vec::new();
+                for run in std::iter::once(&self.settings.recordings)
+                    .chain(&self.settings.also)
+                    .flat_map(|folder| running(folder))
+                {
+                    // One name is one page.
+                    if found.iter().all(|known| known.name != run.name) {
+                        found.push(run);
+                    }
+                }
+                found
+            }
         }
     }
 

@@ -17,11 +17,12 @@ use std::fmt::Write;
 
 use iolab_aggregate::{DeviceFigures, DirectionFigures, Figures, figures, per_second};
 use iolab_histogram::{SparseHistogram, bucket_of};
-use iolab_recording::Recording;
+use iolab_recording::{DeviceCounters, Recording};
 
 /// Bytes of a sector in the kernel's counters (Documentation/block/stat.rst).
 const SECTOR: u64 = 512;
 const NS_PER_SECOND: f64 = 1e9;
+const MS_PER_SECOND: f64 = 1e3;
 const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// Bounds of histograms are 2 to the power of these, ns: 512 ns to 17 s.
 const BOUNDS: std::ops::RangeInclusive<u32> = 9..=34;
@@ -160,6 +161,11 @@ fn buckets(text: &mut Exposition, labels: &[(&str, &str)], histogram: &SparseHis
     text.sample("iolab_latency_seconds_sum", labels, histogram.sum as f64 / NS_PER_SECOND);
 }
 
+/// A count of requests of each kind.
+type DeviceKinds = fn(&DeviceCounters) -> [(&'static str, u64); 4];
+/// A time of a device, ms.
+type DeviceTime = fn(&DeviceCounters) -> u64;
+
 fn devices(text: &mut Exposition, runs: &[Run<'_>]) {
     let all = || runs.iter().flat_map(|run| run.figures.devices.iter().map(move |device| (run, device)));
     text.family("iolab_device_requests", "counter", "Requests that block devices completed, whoever made them.");
@@ -181,6 +187,61 @@ fn devices(text: &mut Exposition, runs: &[Run<'_>]) {
             let bytes = sectors.saturating_mul(SECTOR);
             text.sample("iolab_device_bytes_total", &run.labels(&[("device", name), ("kind", kind)]), bytes);
         }
+    }
+    let counted: [(&str, &str, DeviceKinds); 2] = [
+        ("iolab_device_merges", "Requests that were merged into others before they were sent.", |gained| {
+            [
+                ("read", gained.read_merges),
+                ("write", gained.write_merges),
+                ("discard", gained.discard_merges),
+                ("flush", 0),
+            ]
+        }),
+        (
+            "iolab_device_wait_seconds",
+            "Time that requests took in the block layer and the device, added up.",
+            |gained| {
+                [
+                    ("read", gained.read_ticks_ms),
+                    ("write", gained.write_ticks_ms),
+                    ("discard", gained.discard_ticks_ms),
+                    ("flush", gained.flush_ticks_ms),
+                ]
+            },
+        ),
+    ];
+    for (family, help, kinds) in counted {
+        text.family(family, "counter", help);
+        for (run, DeviceFigures { name, gained, .. }) in all() {
+            for (kind, count) in kinds(gained) {
+                let labels = run.labels(&[("device", name), ("kind", kind)]);
+                let is_time = family.ends_with("seconds");
+                let value = if is_time { count as f64 / MS_PER_SECOND } else { count as f64 };
+                text.sample(&format!("{family}_total"), &labels, value);
+            }
+        }
+    }
+    for (family, help, of) in [
+        (
+            "iolab_device_busy_seconds",
+            "Time in which anything was in flight.",
+            (|gained| gained.io_ticks_ms) as DeviceTime,
+        ),
+        (
+            "iolab_device_queue_seconds",
+            "Time in flight of all requests, added up: its rate is the mean depth.",
+            |gained| gained.time_in_queue_ms,
+        ),
+    ] {
+        text.family(family, "counter", help);
+        for (run, DeviceFigures { name, gained, .. }) in all() {
+            let value = of(gained) as f64 / MS_PER_SECOND;
+            text.sample(&format!("{family}_total"), &run.labels(&[("device", name)]), value);
+        }
+    }
+    text.family("iolab_device_in_flight", "gauge", "Requests in flight at the last sample.");
+    for (run, DeviceFigures { name, gained, .. }) in all() {
+        text.sample("iolab_device_in_flight", &run.labels(&[("device", name)]), gained.in_flight);
     }
     text.family("iolab_device_busy_ratio", "gauge", "Share of the time in which anything was in flight, 0 to 1.");
     for (run, DeviceFigures { name, util_percent, .. }) in all() {

@@ -19,6 +19,10 @@ pub(crate) struct WebArguments {
     /// Require the token also for reading
     #[arg(long)]
     private: bool,
+    /// Show the runs of this folder, too, while they go on: a study's trials, or where
+    /// `iolab watch --record` writes; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    also: Vec<PathBuf>,
     /// Show only the run of this partial recording, and end with it
     #[arg(long, value_name = "FILE", hide = true)]
     follow: Option<PathBuf>,
@@ -116,6 +120,7 @@ mod serving {
             hosts,
             is_private: arguments.private || !address.ip().is_loopback(),
             recordings,
+            also: arguments.also.clone(),
             database: database::path()?,
             follows: arguments.follow.clone(),
             program: arguments.follow.is_none().then_some(program),

@@ -125,3 +125,23 @@ fn a_private_server_shows_nothing_without_the_token() {
         "as Prometheus asks"
     );
 }
+
+#[test]
+fn runs_of_other_folders_are_shown_while_they_go_on() {
+    let mut lab = Lab::new();
+    let trials = lab.beside().join("trials");
+    std::fs::create_dir(&trials).expect("a folder");
+    let names = ["b00-c000.iolab.partial", "now.iolab.partial", "killed.iolab.partial"];
+    let files = names.map(|name| {
+        std::fs::copy(lab.settings.recordings.join("now.iolab.partial"), trials.join(name))
+            .expect("a partial recording");
+        std::fs::File::open(trials.join(name)).expect("a file")
+    });
+    files[..2].iter().for_each(|file| file.lock().expect("a lock"));
+    lab.settings.also = vec![trials];
+    let router = lab.router();
+    let page = get(&router, "/").text;
+    assert!(page.contains("/live/b00-c000.iolab") && !page.contains("killed"), "{page}");
+    assert_eq!(page.matches("href=\"/live/now.iolab\"").count(), 1, "one name is one page");
+    assert!(get(&router, "/metrics").text.contains("iolab_runs_in_progress 2\n"));
+}

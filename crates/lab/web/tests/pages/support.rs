@@ -62,6 +62,7 @@ impl Lab {
             hosts: vec![HOST.to_owned(), "localhost:8765".to_owned()],
             is_private: false,
             recordings,
+            also: Vec::new(),
             database: Some(path),
             follows: None,
             program: Some("/bin/echo".into()),
