@@ -1,9 +1,9 @@
-//! `iolab run --live`: the full screen of `iolab watch` during a run, with the run's jobs beside its
-//! devices.
+//! `iolab run --live`: the full screen of `iolab watch` during a run, with the run's jobs beside
+//! its devices.
 //!
-//! Everything on it comes from the events of the run: nothing is read a second time, and nobody asks
-//! the runner. Keys are looked at when events arrive, about ten times a second. The screen opens
-//! when the workers have been forked, and leaves the terminal as it was.
+//! Everything on it comes from the events of the run: nothing is read a second time, and nobody
+//! asks the runner. Keys are looked at when events arrive, about ten times a second. The screen
+//! opens when the workers have been forked, and leaves the terminal as it was.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -6,9 +6,9 @@
 //!   where a browser says which site it comes from (`Origin`), that is this one.
 //! - Reading needs the token only where the server is private.
 //!
-//! The token comes once in an address (`/?token=…`), and then as a cookie that scripts cannot read and
-//! other sites do not send. Answers forbid scripts other than the one of live pages, frames, and
-//! that addresses are passed on.
+//! The token comes once in an address (`/?token=…`), and then as a cookie that scripts cannot read
+//! and other sites do not send. Answers forbid scripts other than the one of live pages, frames,
+//! and that addresses are passed on.
 
 use std::sync::Arc;
 
@@ -18,8 +18,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::site::{Refused, Site, see_other};
-
-const COOKIE: &str = "iolab_token";
+use crate::token::{COOKIE, bearer, has_token, is_same};
 
 /// The policy of the pages. Charts have styles of their own.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; \
@@ -87,18 +86,6 @@ fn entered(site: &Site, headers: &HeaderMap, given: &str, path: &str) -> Respons
     response
 }
 
-/// Whether whoever asks has the token: as a cookie, or as a program.
-pub(crate) fn has_token(headers: &HeaderMap, token: &str) -> bool {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut given = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    given.any(|(name, value)| name == COOKIE && is_same(value, token))
-        || bearer(headers).is_some_and(|given| is_same(given, token))
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ").map(str::trim)
-}
-
 /// Whether a form may change something: it has the token, or its sender has it as a program.
 pub(crate) fn may_change(headers: &HeaderMap, given: Option<&str>, token: &str) -> Result<(), Refused> {
     if given.or_else(|| bearer(headers)).is_some_and(|given| is_same(given, token)) {
@@ -106,12 +93,6 @@ pub(crate) fn may_change(headers: &HeaderMap, given: Option<&str>, token: &str) 
     }
     let text = "Changing something needs the token: open the address with the token that iolab printed.";
     Err(Refused::new(StatusCode::FORBIDDEN, "The token is missing", text))
-}
-
-/// Compares in a time that does not tell how much is right.
-fn is_same(given: &str, token: &str) -> bool {
-    let differences = given.bytes().zip(token.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
-    given.len() == token.len() && differences == 0 && !token.is_empty()
 }
 
 /// What browsers must not do with an answer. A report has a policy of its own.
@@ -133,29 +114,6 @@ fn protect(response: &mut Response) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tokens_are_compared_whole() {
-        for (given, token, same) in
-            [("abc", "abc", true), ("abd", "abc", false), ("ab", "abc", false), ("abcd", "abc", false), ("", "", false)]
-        {
-            assert_eq!(is_same(given, token), same, "{given} {token}");
-        }
-    }
-
-    #[test]
-    fn a_cookie_counts_by_its_whole_name() {
-        for (line, has) in [
-            ("iolab_token=abc", true),
-            ("a=1; iolab_token=abc; b=2", true),
-            ("xiolab_token=abc", false),
-            ("iolab_token=abcd", false),
-            ("iolab_token", false),
-        ] {
-            let headers = HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_static(line))]);
-            assert_eq!(has_token(&headers, "abc"), has, "{line}");
-        }
-    }
 
     #[test]
     fn a_request_has_one_host_and_it_is_ours() {

@@ -3,10 +3,8 @@
 //! Both are done by the program in a process of its own, with the words of the form as its words:
 //! what is shown and what runs is what a terminal would show and run.
 
-use std::fs::File;
-use std::io::{Read, Seek};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use axum::extract::{Form, State};
@@ -18,34 +16,16 @@ use iolab_html::web::{JobForm, PlannedJob};
 use crate::admission::may_change;
 use crate::reading::segment;
 use crate::site::{Answer, Refused, Site, held, see_other};
+use crate::started::{StartedJob, beginning_of};
 use crate::words::{as_command, as_words, chosen, form};
 
 /// How long a plan may take, ns.
 const LONGEST_PLAN_NS: u64 = 20_000_000_000;
 const BETWEEN_LOOKS_NS: u64 = 10_000_000;
-/// Most bytes of what the program says.
-const MOST_SAID: u64 = 1 << 20;
 /// Most started jobs that are remembered.
 const MOST_STARTED: usize = 64;
 
 type Fields = Vec<(String, String)>;
-
-/// A job that was started here.
-#[derive(Debug)]
-pub(crate) struct StartedJob {
-    child: Child,
-    /// What it says on its standard error.
-    said: File,
-}
-
-/// Where a started job stands.
-#[derive(Debug)]
-pub(crate) enum Standing {
-    Begins,
-    Ended,
-    /// It did not run; what the program said.
-    Failed(String),
-}
 
 /// The form.
 pub(crate) async fn page(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
@@ -125,17 +105,6 @@ fn begin(site: &Site, program: &Path, chosen: &[(String, String)]) -> Answer {
     Ok(see_other(&format!("/live/{}", segment(&name))))
 }
 
-/// Where a job stands that was started here; `None` if it was not.
-pub(crate) fn standing(site: &Site, name: &str) -> Option<Standing> {
-    let mut started = held(&site.started);
-    let job = started.get_mut(name)?;
-    Some(match job.child.try_wait() {
-        Ok(None) => Standing::Begins,
-        Ok(Some(status)) if status.success() => Standing::Ended,
-        _ => Standing::Failed(beginning_of(&mut job.said)),
-    })
-}
-
 fn allowed<'s>(site: &'s Site, headers: &HeaderMap, fields: &Fields) -> Result<&'s Path, Refused> {
     let token = fields.iter().find(|(name, _)| name == "token").map(|(_, value)| value.as_str());
     may_change(headers, token, &site.settings.token)?;
@@ -170,10 +139,4 @@ fn said(program: &Path, command: &str, words: &[String]) -> Result<(String, Stri
     };
     let complaint = beginning_of(&mut complained);
     if status.success() { Ok((beginning_of(&mut printed), complaint)) } else { Err(complaint) }
-}
-
-fn beginning_of(file: &mut File) -> String {
-    let mut bytes = Vec::new();
-    let _ = file.rewind().and_then(|()| file.take(MOST_SAID).read_to_end(&mut bytes));
-    String::from_utf8_lossy(&bytes).into_owned()
 }

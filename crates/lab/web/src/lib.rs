@@ -1,8 +1,9 @@
 //! A page in the browser: running and past runs, live charts by server-sent events, comparisons,
 //! tags and notes, a form that starts jobs, and metrics for Prometheus.
 //!
-//! It is a process of its own, and knows runs only by what they leave: partial recordings that grow,
-//! recordings, the database. It cannot disturb a run other than by the processors that it uses.
+//! It is a process of its own, and knows runs only by what they leave: partial recordings that
+//! grow, recordings, the database. It cannot disturb a run other than by the processors that it
+//! uses.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -13,7 +14,8 @@
 //! | `live` | the page of a run, and its events |
 //! | `reading` | lists, entries, reports, comparisons |
 //! | `changes` | tags and notes |
-//! | `jobs` | the form, the plan, the start |
+//! | `token` | who may change things |
+//! | `jobs`, `started` | the form, the plan, the start; jobs that were started |
 //! | `words` | what a form may say, as words of a command line |
 //! | `metrics` | `/metrics` |
 //!
@@ -29,6 +31,8 @@ mod metrics;
 mod reading;
 mod server;
 mod site;
+mod started;
+mod token;
 mod words;
 
 pub use server::{new_token, router, serve, stay_away_from};

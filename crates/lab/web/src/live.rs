@@ -13,9 +13,9 @@ use iolab_html::web::{LivePage, LivePart};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::feed::FeedState;
-use crate::jobs::Standing;
 use crate::reading::segment;
 use crate::site::{Refused, Site, see_other};
+use crate::started::Standing;
 
 /// The page of a run.
 pub(crate) async fn page(State(site): State<Arc<Site>>, Path(name): Path<String>, headers: HeaderMap) -> Response {
@@ -37,7 +37,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Path(name): Path<String>
 
 /// A run that is not going on: it has not begun, it could not begin, or it is over.
 fn waiting(site: &Arc<Site>, name: &str) -> Result<Response, Refused> {
-    match crate::jobs::standing(site, name) {
+    match site.standing(name) {
         Some(Standing::Begins) => {
             let refused = Refused::new(StatusCode::OK, "The job begins", "Its page comes in a moment.");
             let mut response = site.refuse(&HeaderMap::new(), &refused);

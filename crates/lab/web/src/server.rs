@@ -118,8 +118,8 @@ pub fn new_token() -> std::io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Leaves the processors of a run to its workers: uses others where there are some, and only what is
-/// left of them otherwise. For the server of one run: its children would inherit that.
+/// Leaves the processors of a run to its workers: uses others where there are some, and only what
+/// is left of them otherwise. For the server of one run: its children would inherit that.
 pub fn stay_away_from(plan: &Plan) {
     // Neither is worth a word if the system refuses it: the run is right in any case.
     let _ = iolab_process::set_nice(10);

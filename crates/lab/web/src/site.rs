@@ -12,9 +12,9 @@ use iolab_options::OptionEntry;
 use iolab_store::Database;
 use tokio::sync::Semaphore;
 
-use crate::admission;
 use crate::feed::Feed;
-use crate::jobs::StartedJob;
+use crate::started::{Standing, StartedJob};
+use crate::token::has_token;
 
 /// An engine that jobs can use.
 #[derive(Debug, Clone, Copy)]
@@ -137,6 +137,11 @@ impl Site {
         Some(feed)
     }
 
+    /// Where a job stands that was started here; `None` if it was not.
+    pub(crate) fn standing(&self, name: &str) -> Option<Standing> {
+        held(&self.started).get_mut(name).map(StartedJob::standing)
+    }
+
     /// The database, for reading; `None` if nothing is kept.
     pub(crate) fn database(&self) -> Result<Option<Database>, Refused> {
         let Some(path) = &self.settings.database else { return Ok(None) };
@@ -157,7 +162,7 @@ impl Site {
         let settings = &self.settings;
         PageSite {
             version: settings.version,
-            token: admission::has_token(headers, &settings.token).then_some(settings.token.as_str()),
+            token: has_token(headers, &settings.token).then_some(settings.token.as_str()),
             starts_jobs: settings.program.is_some(),
         }
     }

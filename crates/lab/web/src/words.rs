@@ -11,8 +11,8 @@ use crate::site::WebEngine;
 
 /// Options of the job language that are not in the form.
 const LEFT_OUT: [&str; 2] = ["exec_prerun", "exec_postrun"];
-/// Engines that run commands.
-const LEFT_OUT_ENGINES: [&str; 1] = ["exec"];
+/// Engines with this option run commands.
+const OF_COMMANDS: &str = "program";
 /// Options that most jobs set, with what the form has at first.
 const USUAL: [(&str, &str); 14] = [
     ("name", "web"),
@@ -86,14 +86,15 @@ pub(crate) fn as_command(chosen: &[(String, String)]) -> String {
 }
 
 fn engine_words(engines: &[WebEngine]) -> impl Iterator<Item = &WebEngine> {
-    engines.iter().filter(|engine| !LEFT_OUT_ENGINES.contains(&engine.name))
+    engines.iter().filter(|engine| engine.options.iter().all(|option| option.name != OF_COMMANDS))
 }
 
 fn engine_options(engines: &[WebEngine]) -> impl Iterator<Item = &'static OptionEntry> {
     engine_words(engines).flat_map(|engine| engine.options)
 }
 
-/// The form: first what most jobs set, then everything by chapter. `chosen` is what was sent before.
+/// The form: first what most jobs set, then everything by chapter. `chosen` is what was sent
+/// before.
 pub(crate) fn form(engines: &[WebEngine], chosen: Option<&[(String, String)]>) -> Vec<FormGroup> {
     let value = |name: &str, usual: &str| match chosen {
         Some(chosen) => {
@@ -166,7 +167,11 @@ mod tests {
 
     const ENGINES: [WebEngine; 2] = [
         WebEngine { name: "null", summary: "nothing", options: &[] },
-        WebEngine { name: "exec", summary: "a program", options: &[] },
+        WebEngine {
+            name: "runner",
+            summary: "a program",
+            options: &[OptionEntry { name: OF_COMMANDS, ..OptionEntry::BLANK }],
+        },
     ];
 
     fn sent(fields: &[(&str, &str)]) -> Result<Vec<String>, String> {
@@ -191,7 +196,8 @@ mod tests {
             &[("o.allow-destroy", "/dev/sda")],
             &[("o.bs", "4k\nexec_prerun=id")],
             &[("o.bs", "4k\0")],
-            &[("o.ioengine", "exec")],
+            &[("o.ioengine", "runner"), ("o.program", "id")],
+            &[("o.program", "id")],
             &[("o.ioengine", "external:/tmp/x.so")],
             &[("o.bs", "4k"), ("o.bs", "8k")],
             &[("o.", "x")],

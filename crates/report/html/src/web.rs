@@ -1,5 +1,5 @@
-//! The pages that a server makes: runs that go on and past ones, one entry, a live run, a form for a
-//! job.
+//! The pages that a server makes: runs that go on and past ones, one entry, a live run, a form for
+//! a job.
 //!
 //! | file | page |
 //! | --- | --- |

@@ -7,9 +7,10 @@
 //!
 //! Guarantees: base units (seconds, bytes); one family after the other, each with its type and
 //! help; `# EOF` at the end. The number of a job's first worker distinguishes it from others of the
-//! same name. The runs of a server have a label each. Histogram bounds are powers of two of a nanosecond, at which recorded buckets also
-//! end, so that nothing is estimated; a latency equal to a bound is counted above it. Deliberately
-//! not here: a server, and time stamps, because the scraper knows the time.
+//! same name. The runs of a server have a label each. Histogram bounds are powers of two of a
+//! nanosecond, at which recorded buckets also end, so that nothing is estimated; a latency equal to
+//! a bound is counted above it. Deliberately not here: a server, and time stamps, because the
+//! scraper knows the time.
 //!
 //! The format is specified in <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
@@ -188,6 +189,20 @@ fn devices(text: &mut Exposition, runs: &[Run<'_>]) {
             text.sample("iolab_device_bytes_total", &run.labels(&[("device", name), ("kind", kind)]), bytes);
         }
     }
+    device_times(text, runs);
+    text.family("iolab_device_in_flight", "gauge", "Requests in flight at the last sample.");
+    for (run, DeviceFigures { name, gained, .. }) in all() {
+        text.sample("iolab_device_in_flight", &run.labels(&[("device", name)]), gained.in_flight);
+    }
+    text.family("iolab_device_busy_ratio", "gauge", "Share of the time in which anything was in flight, 0 to 1.");
+    for (run, DeviceFigures { name, util_percent, .. }) in all() {
+        text.sample("iolab_device_busy_ratio", &run.labels(&[("device", name)]), util_percent / 100.0);
+    }
+}
+
+/// What iostat makes its means of: merges, and times added up.
+fn device_times(text: &mut Exposition, runs: &[Run<'_>]) {
+    let all = || runs.iter().flat_map(|run| run.figures.devices.iter().map(move |device| (run, device)));
     let counted: [(&str, &str, DeviceKinds); 2] = [
         ("iolab_device_merges", "Requests that were merged into others before they were sent.", |gained| {
             [
@@ -238,14 +253,6 @@ fn devices(text: &mut Exposition, runs: &[Run<'_>]) {
             let value = of(gained) as f64 / MS_PER_SECOND;
             text.sample(&format!("{family}_total"), &run.labels(&[("device", name)]), value);
         }
-    }
-    text.family("iolab_device_in_flight", "gauge", "Requests in flight at the last sample.");
-    for (run, DeviceFigures { name, gained, .. }) in all() {
-        text.sample("iolab_device_in_flight", &run.labels(&[("device", name)]), gained.in_flight);
-    }
-    text.family("iolab_device_busy_ratio", "gauge", "Share of the time in which anything was in flight, 0 to 1.");
-    for (run, DeviceFigures { name, util_percent, .. }) in all() {
-        text.sample("iolab_device_busy_ratio", &run.labels(&[("device", name)]), util_percent / 100.0);
     }
 }
 

@@ -94,8 +94,8 @@ impl GrowingRecording {
         Ok(())
     }
 
-    /// The recording of the run so far; `None` before its plan is there. Workers that still run have
-    /// what their intervals have, and count as finished.
+    /// The recording of the run so far; `None` before its plan is there. Workers that still run
+    /// have what their intervals have, and count as finished.
     pub fn recording(&self) -> Option<Recording> {
         let mut recording = self.partial.clone()?.into_recording();
         recording.interrupted = false;

@@ -1,7 +1,7 @@
 //! What the jobs of a run did, over time: rates and latencies of each job and direction.
 //!
-//! Made of the events of the run alone. A point is about a second long, or an interval of the run if
-//! that is longer, and is shown when it is over: half of one would look like a drop.
+//! Made of the events of the run alone. A point is about a second long, or an interval of the run
+//! if that is longer, and is shown when it is over: half of one would look like a drop.
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,8 @@ pub(crate) struct Work {
     /// Where the run stands, in words.
     pub(crate) standing: String,
     pub(crate) jobs: Vec<JobCourse>,
-    /// The numbers of the points: point `n` ends at `(n + 1) × point_ns` after the start of the run.
+    /// The numbers of the points: point `n` ends at `(n + 1) × point_ns` after the start of the
+    /// run.
     lines: VecDeque<u64>,
     pub(crate) point_ns: u64,
     /// Whether intervals are followed; otherwise rates come from the totals of the workers.
@@ -146,8 +147,8 @@ impl Work {
         self.jobs.iter().any(|job| job.points.iter().any(|point| !point.latencies.is_empty()))
     }
 
-    /// The whole points of one direction, of all jobs together, the oldest first; none if no job has
-    /// it.
+    /// The whole points of one direction, of all jobs together, the oldest first; none if no job
+    /// has it.
     pub(crate) fn summed(&self, direction: Direction) -> Vec<WorkPoint> {
         let own: Vec<&JobCourse> = self.jobs.iter().filter(|job| job.direction == direction).collect();
         if own.is_empty() {
