@@ -22,6 +22,7 @@ use crate::subcommands::synthesize::SynthesizeArguments;
 use crate::subcommands::validate::ValidateArguments;
 use crate::subcommands::verify::VerifyArguments;
 use crate::subcommands::watch::WatchArguments;
+use crate::subcommands::web::WebArguments;
 
 /// Measures storage: runs fio's job files, checks its own results, saves everything it measured.
 #[derive(Debug, Parser)]
@@ -76,6 +77,8 @@ pub(crate) enum Action {
     Hosts(HostsAction),
     /// Watch block devices: iostat's columns and more
     Watch(WatchArguments),
+    /// Serve pages: running and past runs, live charts, comparisons, a form that starts jobs
+    Web(WebArguments),
     /// Run one job with several settings and say which differences are real
     #[command(subcommand)]
     Study(StudyAction),

@@ -39,6 +39,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Verify(arguments) => subcommands::verify::main(&arguments),
         Action::Hosts(action) => subcommands::hosts::main(&action),
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
+        Action::Web(arguments) => subcommands::web::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Db(action) => subcommands::db::main(&action),

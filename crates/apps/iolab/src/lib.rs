@@ -22,6 +22,7 @@ mod inflate;
 mod outcomes;
 mod output;
 mod outputs;
+mod page_beside;
 mod painted;
 mod pipeline;
 mod profiles;

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -17,6 +18,7 @@ use iolab_recording::{Recording, Redaction};
 use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
 use iolab_runner::{RunObserver, Spools, Telling};
+use iolab_watch::LiveScreen;
 
 use crate::beside::Beside;
 use crate::debug::Debug;
@@ -24,10 +26,11 @@ use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::outcomes::show_outcomes;
 use crate::output::{Format, Output};
 use crate::outputs;
+use crate::page_beside::PageBeside;
 use crate::printing::StandardError;
 use crate::run_options::{EtaWhen, RunOptions};
 use crate::snapshot_file::SnapshotFile;
-use crate::terminal::{Display, StatusTo, Terminal};
+use crate::terminal::{self, Display, StatusTo, Terminal};
 use crate::trigger::Trigger;
 
 /// A run whose plan cannot change any more.
@@ -70,18 +73,30 @@ impl Reported<'_> {
             // will say so.
             let _ = output.borrow_mut().report(&shown(recording, redaction, mode));
         };
+        let covered = Rc::clone(&display.is_covered);
         let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
+        let mut screen = if run.live {
+            LiveScreen::new(plan, terminal::standing, covered, &mut terminal)
+                .map_err(|error| ExitFailure::mistake(format!("iolab: {error}")))?
+        } else {
+            LiveScreen::closed(plan, terminal::standing, covered, &mut terminal)
+        };
         let stream = keeping.as_ref().and_then(Keeping::stream);
+        let page = run.web.then(|| PageBeside::start(keeping.as_ref().and_then(Keeping::partial_path))).transpose()?;
         let beside = run.beside.as_deref().map(Beside::start).transpose()?;
-        let mut trigger = Trigger::new(run, &mut terminal);
+        let mut trigger = Trigger::new(run, &mut screen);
         let ran = work(stream, &mut trigger, telling);
         let beside = beside.map(Beside::end);
         let triggered = if ran.is_ok() { trigger.finish(run) } else { Ok(()) };
+        let unseen = screen.finish();
         terminal.finish();
+        unseen.iter().for_each(|why| eprintln!("iolab: warning: {why}"));
         let (mut recording, spools) = ran?;
         recording.warnings.extend(beside);
         // Beyond this point nothing is measured.
         let kept = keep_recording(&redacted(&recording, redaction), keeping, &mut outputs, run, mode);
+        // Its readers are told that the run has ended, and where its recording is.
+        drop(page);
         let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
         let shown = shown(&recording, redaction, mode).into_owned();
         let printed = output.into_inner().finish(&shown);
@@ -236,5 +251,6 @@ fn display(run: &RunOptions, mode: Mode, output: &Output) -> Display {
         new_line_every: run.eta_newline_ns.map(Duration::from_nanos),
         snapshot_every: run.status_interval_ns.map(Duration::from_nanos),
         snapshot_file: Some(SnapshotFile::new(std::env::temp_dir().join("fio-dump-status"))),
+        is_covered: Rc::default(),
     }
 }

@@ -27,3 +27,4 @@ pub(crate) mod synthesize;
 pub(crate) mod validate;
 pub(crate) mod verify;
 pub(crate) mod watch;
+pub(crate) mod web;

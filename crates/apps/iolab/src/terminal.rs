@@ -1,7 +1,9 @@
 //! What a person sees during a run: layout progress, the status line, reports of the run so far.
 
+use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -40,6 +42,8 @@ pub(crate) struct Display {
     pub(crate) snapshot_every: Option<Duration>,
     /// A file whose appearance asks for a report of the run so far (fio's `fio-dump-status`).
     pub(crate) snapshot_file: Option<SnapshotFile>,
+    /// Whether something else has the terminal now: no line is shown meanwhile.
+    pub(crate) is_covered: Rc<Cell<bool>>,
 }
 
 /// The observer of the command line.
@@ -149,7 +153,8 @@ impl Terminal<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) {
-        if self.display.status != StatusTo::Nowhere && progress.elapsed_ns >= self.next_status_ns {
+        let is_shown = self.display.status != StatusTo::Nowhere && !self.display.is_covered.get();
+        if is_shown && progress.elapsed_ns >= self.next_status_ns {
             self.next_status_ns = progress.elapsed_ns + self.display.every.as_nanos() as u64;
             self.show_status(progress);
         }
@@ -173,6 +178,16 @@ impl RunObserver for Terminal<'_> {
         }
         Wish::Nothing
     }
+}
+
+/// Where a run stands, for the title of the live screen.
+pub(crate) fn standing(plan: &Plan, progress: &Progress) -> String {
+    let forecast = eta::forecast(plan, progress);
+    let seconds = progress.elapsed_ns as f64 / 1e9;
+    let percent = forecast.percent.map_or(String::new(), |percent| format!(", {percent:.0} %"));
+    let left = forecast.seconds_left.map_or(String::new(), |left| format!(", {left} s left"));
+    let active = progress.workers.iter().filter(|worker| worker.state > State::Waiting && worker.state < State::Done);
+    format!("{seconds:.1} s{percent}{left}, {}", iolab_text::counted(active.count() as u64, "worker"))
 }
 
 /// Computes the facts of the status line from two observations of the run.

@@ -102,6 +102,26 @@ impl PackedHistogram {
         }
     }
 
+    /// What two of them have counted, as one: that of two intervals which follow each other.
+    #[must_use]
+    pub fn merged(&self, other: &PackedHistogram) -> PackedHistogram {
+        let mut sum = self.to_sparse();
+        sum.merge(&other.to_sparse());
+        let (mut bytes, mut next) = (Vec::new(), 0);
+        for (index, count) in &sum.buckets {
+            put_varint(&mut bytes, u64::from(index - next));
+            put_varint(&mut bytes, *count);
+            next = index + 1;
+        }
+        PackedHistogram {
+            min: sum.min,
+            max: sum.max,
+            sum: u64::try_from(sum.sum).unwrap_or(u64::MAX),
+            sum_of_squares: sum.sum_of_squares,
+            buckets: PackedBuckets { bytes: bytes.into() },
+        }
+    }
+
     /// The same histogram with bucket numbers instead of gaps.
     pub fn to_sparse(&self) -> SparseHistogram {
         let buckets: Vec<(u32, u64)> = self.buckets.iter().collect();

@@ -20,9 +20,11 @@
 //! anything after it cannot be trusted.
 
 mod entry;
+mod growing;
 mod rebuild;
 
 pub use entry::{EntryBuffer, LoggedLatency};
+pub use growing::GrowingRecording;
 pub use rebuild::{Partial, PartialError, RecordingDamage, worker_from};
 
 use entry::take_interval;
@@ -136,6 +138,13 @@ fn checksum_of(entry: &[u8]) -> u32 {
     sum.update(&entry[0..4]);
     sum.update(&entry[8..]);
     sum.finalize()
+}
+
+/// Whether a whole entry, or a damaged one, is at the front of `bytes`: more bytes change nothing.
+fn is_decided(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.get(..HEADER_BYTES) else { return false };
+    let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
+    length > LONGEST || bytes.len() >= HEADER_BYTES + length
 }
 
 /// Takes the next entry from the front of `bytes`, or returns why there is none.

@@ -2,7 +2,7 @@
 
 use iolab_histogram::{Baseline, Histogram};
 use iolab_plan::{Direction, Plan};
-use iolab_recording::partial::{self, EntryBuffer, LoggedLatency, Partial, PartialError};
+use iolab_recording::partial::{self, EntryBuffer, GrowingRecording, LoggedLatency, Partial, PartialError};
 use iolab_recording::{
     DeviceCounters, DeviceSample, DeviceSeries, FORMAT, HostFacts, HostSample, Observations, Recording, WorkerOutcome,
     WorkerRecording,
@@ -201,4 +201,79 @@ fn read_of_worker(bytes: &[u8]) -> Partial {
     let partial = Partial::read(&[&partial::start(&planned), &bytes[start..]].concat()).expect("a beginning");
     assert_eq!(partial.damage, None);
     partial
+}
+
+/// A partial recording of a run with one worker; `intervals` of a second each.
+fn of_one_worker(intervals: u64) -> Vec<u8> {
+    let mut recording = empty();
+    let worker = serde_json::from_str(include_str!("worker_plan.json")).expect("a worker's plan");
+    recording.plan = Plan { workers: vec![worker], ..recording.plan };
+    let mut bytes = [partial::start(&recording), partial::begun(1000)].concat();
+    let second_ns = 1_000_000_000;
+    for second in 0..intervals {
+        let (mut buffer, mut histogram, mut baseline) = (EntryBuffer::new(), Histogram::new(), Baseline::default());
+        histogram.add_many(1000 + second, 3);
+        buffer.begin(0, second * second_ns, second_ns);
+        buffer.direction(Direction::Read, 3, 12288);
+        buffer.latency(LoggedLatency::Lat, &mut histogram, &mut baseline);
+        buffer.end();
+        bytes.extend_from_slice(buffer.as_bytes());
+        bytes.extend(partial::observed(&look(second * second_ns, second, second == 0)));
+    }
+    bytes
+}
+
+#[test]
+fn a_growing_recording_is_the_same_however_it_comes() {
+    let bytes = of_one_worker(20);
+    let whole = Partial::read(&bytes).expect("it begins well").into_recording();
+    for step in [1, 7, 4096, bytes.len()] {
+        let mut growing = GrowingRecording::default();
+        assert!(growing.recording().is_none());
+        for chunk in bytes.chunks(step) {
+            growing.feed(chunk).expect("good bytes");
+        }
+        let mut recording = growing.recording().expect("a recording");
+        assert!(!recording.interrupted && recording.warnings.is_empty(), "it goes on: {:?}", recording.warnings);
+        assert_eq!(recording.workers[0].outcome, WorkerOutcome::Finished);
+        assert_eq!(growing.latest()[0].1.start_ns, 19_000_000_000);
+        assert_eq!(growing.begun_unix_ns(), Some(1000));
+        recording.interrupted = true;
+        recording.warnings.clone_from(&whole.warnings);
+        recording.workers[0].outcome = WorkerOutcome::Interrupted;
+        assert_eq!(recording, whole, "in steps of {step}");
+    }
+}
+
+#[test]
+fn a_long_run_keeps_its_sums_in_bounded_memory() {
+    let mut growing = GrowingRecording::default();
+    growing.feed(&of_one_worker(5000)).expect("good bytes");
+    let recording = growing.recording().expect("a recording");
+    let worker = &recording.workers[0];
+    let intervals = &worker.interval_latencies;
+    assert!((200..=512).contains(&intervals.len()), "{}", intervals.len());
+    assert_eq!(intervals.iter().map(|interval| interval.length_ns).sum::<u64>(), 5_000_000_000_000);
+    let read = &worker.directions[Direction::Read.index()];
+    assert_eq!((read.ios, read.bytes, read.lat.count), (15_000, 15_000 * 4096, 15_000));
+    assert_eq!((read.lat.min, read.lat.max), (1000, 5999));
+    let seen = recording.observations.expect("samples");
+    assert!(seen.devices[0].samples.len() <= 513 && seen.host.len() <= 513, "{}", seen.host.len());
+    assert_eq!(seen.devices[0].samples[0].at_ns, 0);
+    assert_eq!(seen.devices[0].samples.last().map(|sample| sample.counters.read_ios), Some(4999));
+}
+
+#[test]
+fn a_growing_recording_stops_at_damage_and_refuses_other_files() {
+    let bytes = of_one_worker(3);
+    let mut damaged = bytes.clone();
+    let last = damaged.len() - 3;
+    damaged[last] ^= 0xff;
+    let mut growing = GrowingRecording::default();
+    growing.feed(&damaged).expect("it begins well");
+    growing.feed(&bytes).expect("what comes after is not read");
+    let warnings = growing.recording().expect("a recording").warnings;
+    assert!(warnings.iter().any(|warning| warning.contains("checksum")), "{warnings:?}");
+    assert_eq!(GrowingRecording::default().feed(b"{\"iolab_recording\": 1}"), Err(PartialError::Mark));
+    assert_eq!(GrowingRecording::default().feed(b"iolab partial 9\nxxxx"), Err(PartialError::Format));
 }

@@ -11,5 +11,5 @@ mod showcmd;
 pub use compatibility::compatibility_table;
 pub use engines::{EngineHelp, enghelp};
 pub use options::{cmdhelp, cmdhelp_all, describe};
-pub use reference::reference_page;
+pub use reference::{chapter_title, reference_page};
 pub use showcmd::{showcmd, to_command_line};

@@ -7,6 +7,7 @@ pub mod iologs;
 pub mod log_files;
 pub mod recordings;
 pub mod run_files;
+pub mod running;
 pub mod sides;
 pub mod study_files;
 

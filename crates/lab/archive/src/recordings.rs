@@ -103,6 +103,11 @@ impl Keeping {
         Ok(Keeping { path, partial: Some(partial), stream, precious: false })
     }
 
+    /// Where the run appends to, if others can find it there.
+    pub fn partial_path(&self) -> Option<&Path> {
+        self.partial.as_ref().map(Output::path)
+    }
+
     /// What the run appends to.
     pub fn stream(&self) -> Option<File> {
         self.stream.try_clone().ok()

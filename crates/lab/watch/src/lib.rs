@@ -6,6 +6,7 @@
 //! program handles the command line.
 
 mod groups;
+mod live;
 mod looks;
 mod more;
 mod naming;
@@ -26,6 +27,7 @@ use iolab_observe::System;
 use looks::Looker;
 use text::Printer;
 
+pub use live::LiveScreen;
 pub use program_recording::describe_program;
 pub use recorder::{RecordError, RecordRequest, Recorded, record};
 pub use request::{Wanted, WatchError, WatchFormat};

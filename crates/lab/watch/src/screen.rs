@@ -4,8 +4,9 @@
 //! The terminal is restored in any case: at the end, on a signal, and by ratatui's hook on a panic.
 //! `state` determines what is shown, `draw` how; neither knows the terminal.
 
-mod draw;
-mod state;
+pub(crate) mod draw;
+pub(crate) mod state;
+pub(crate) mod work;
 
 use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
@@ -84,7 +85,7 @@ fn watch(
     Ok(())
 }
 
-fn key(code: KeyCode) -> Key {
+pub(crate) fn key(code: KeyCode) -> Key {
     match code {
         KeyCode::Char('q') | KeyCode::Esc => Key::Leave,
         KeyCode::Char('?' | 'h') => Key::Help,

@@ -24,7 +24,7 @@ pub(crate) use choice::study_charts;
 pub(crate) use devices::device_galleries;
 pub(crate) use distributions::{deciles_of, spectrum_of};
 pub(crate) use forests::{forest, forest_of_rows};
-pub(crate) use over_time::run_charts;
+pub(crate) use over_time::{over_time_charts, run_charts};
 pub(crate) use rounds::{round_figures, window as judged_window};
 pub(crate) use values::Material;
 
@@ -167,7 +167,8 @@ fn picture(figure: &DrawnChart) -> Markup {
     html! {
         div.drawn {
             p.hint aria-hidden="true" { "Scroll sideways to see all of it \u{2192}" }
-            div.picture { (PreEscaped(&figure.svg)) }
+            // What scrolls can be reached by keyboard.
+            div.picture role="group" aria-label={ "Picture: " (figure.title) } tabindex="0" { (PreEscaped(&figure.svg)) }
         }
     }
 }
@@ -192,7 +193,7 @@ fn download(figure: &DrawnChart) -> Markup {
 }
 
 /// Bytes encoded for a URL (RFC 3986, section 2.1).
-fn percent_encoded(text: &str) -> String {
+pub(crate) fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() + text.len() / 4);
     for byte in text.bytes() {
         match byte {

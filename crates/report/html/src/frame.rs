@@ -42,8 +42,9 @@ pub(crate) struct Header<'a> {
     pub(crate) version: &'a str,
 }
 
-/// Forbids all loading and all scripts except the page's own; styles and pictures are inline.
-fn policy() -> String {
+/// The content security policy of a report: it forbids all loading and all scripts except the
+/// page's own; styles and pictures are inline.
+pub fn report_policy() -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{HASH}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
@@ -57,7 +58,7 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta http-equiv="Content-Security-Policy" content=(report_policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "iolab " (header.version) };
@@ -133,7 +134,7 @@ pub(crate) fn table(caption: &Markup, label: &str, head: &[&str], rows: &[Vec<Ce
     let counts =
         |place: usize| rows.first().and_then(|row| row.get(place)).is_some_and(|cell| matches!(cell, Cell::Number(_)));
     html! {
-        div.scroll role="region" aria-label=(label) tabindex="0" {
+        div.scroll role="region" aria-label={ "Table: " (label) } tabindex="0" {
             table {
                 caption { (caption) }
                 thead { tr { @for (place, column) in head.iter().enumerate() { th class=[counts(place).then_some("n")] scope="col" { bdi { (column) } } } } }

@@ -1,5 +1,5 @@
 //! Reports as one self-contained HTML file: of a study, of a single recording, or of two sets of
-//! runs compared with each other.
+//! runs compared with each other. `web` has the pages of a server.
 //!
 //! Values in, text out: the program reads and writes the files. A page is self-contained: it loads
 //! nothing, works without its one script, and is readable in light and dark, on paper, on a
@@ -25,11 +25,13 @@ mod study_page;
 mod summary;
 mod trace_page;
 mod verdicts;
+pub mod web;
 
 pub use card_page::{CardGroup, CardLine, CardReport, CardTable, card_page};
 pub use comparison_page::{ComparisonReport, comparison_page};
 pub use digest::{DeviceDigest, Digest, DirectionDigest};
 pub use findings::warning_lines;
+pub use frame::report_policy;
 pub use recording_page::recording_page;
 pub use study_page::{StudyReport, collection_page, exemplars, study_page};
 pub use trace_page::{TraceReport, trace_page};

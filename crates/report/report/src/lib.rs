@@ -34,7 +34,7 @@ pub use logs::{
 };
 pub use normal::{Style, calibration_report, normal, normal_body, normal_header};
 pub use observed::{observed_json_lines, observed_table};
-pub use openmetrics::openmetrics;
+pub use openmetrics::{OPENMETRICS_TYPE, openmetrics, openmetrics_of_runs};
 pub use perf::{PerfDetail, perf};
 pub use status::{Snapshot, status_line};
 pub use summary::summary;

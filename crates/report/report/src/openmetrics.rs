@@ -7,41 +7,79 @@
 //!
 //! Guarantees: base units (seconds, bytes); one family after the other, each with its type and
 //! help; `# EOF` at the end. The number of a job's first worker distinguishes it from others of the
-//! same name. Histogram bounds are powers of two of a nanosecond, at which recorded buckets also
-//! end, so that nothing is estimated; a latency equal to a bound is counted above it. Deliberately
-//! not here: a server, and time stamps, because the scraper knows the time.
+//! same name. The runs of a server have a label each. Histogram bounds are powers of two of a
+//! nanosecond, at which recorded buckets also end, so that nothing is estimated; a latency equal to
+//! a bound is counted above it. Deliberately not here: a server, and time stamps, because the
+//! scraper knows the time.
 //!
 //! The format is specified in <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::fmt::Write;
 
-use iolab_aggregate::{DeviceFigures, DirectionFigures, JobFigures, figures, per_second};
+use iolab_aggregate::{DeviceFigures, DirectionFigures, Figures, figures, per_second};
 use iolab_histogram::{SparseHistogram, bucket_of};
-use iolab_recording::{Finding, Recording};
+use iolab_recording::{DeviceCounters, Recording};
 
 /// Bytes of a sector in the kernel's counters (Documentation/block/stat.rst).
 const SECTOR: u64 = 512;
 const NS_PER_SECOND: f64 = 1e9;
+const MS_PER_SECOND: f64 = 1e3;
 const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// Bounds of histograms are 2 to the power of these, ns: 512 ns to 17 s.
 const BOUNDS: std::ops::RangeInclusive<u32> = 9..=34;
 
+/// The content type of the text.
+pub const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// All metrics of a recording.
 pub fn openmetrics(recording: &Recording) -> String {
-    let figures = figures(recording);
+    told(&[Run { name: None, figures: figures(recording), recording }], &recording.iolab_version, None)
+}
+
+/// All metrics of several runs that go on; the label `run` has the name of each.
+pub fn openmetrics_of_runs(runs: &[(&str, &Recording)], version: &str) -> String {
+    let mut all: Vec<Run<'_>> = Vec::new();
+    for (name, recording) in runs {
+        all.push(Run { name: Some((*name).to_owned()), figures: figures(recording), recording });
+    }
+    told(&all, version, Some(all.len()))
+}
+
+/// One run and its figures.
+struct Run<'a> {
+    /// What distinguishes it from others in the same text.
+    name: Option<String>,
+    figures: Figures<'a>,
+    recording: &'a Recording,
+}
+
+impl Run<'_> {
+    fn labels<'a>(&'a self, more: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
+        self.name.iter().map(|name| ("run", name.as_str())).chain(more.iter().copied()).collect()
+    }
+}
+
+fn told(runs: &[Run<'_>], version: &str, going_on: Option<usize>) -> String {
     let mut text = Exposition(String::new());
     text.family("iolab", "info", "The program that measured.");
-    text.sample("iolab_info", &[("version", &recording.iolab_version)], 1);
+    text.sample("iolab_info", &[("version", version)], 1);
+    if let Some(count) = going_on {
+        text.family("iolab_runs_in_progress", "gauge", "Runs that go on.");
+        text.sample("iolab_runs_in_progress", &[], count);
+    }
     text.family("iolab_interrupted", "gauge", "1 if the run was ended early.");
-    text.sample("iolab_interrupted", &[], u8::from(recording.interrupted));
-    jobs(&mut text, &used(&figures.jobs));
-    devices(&mut text, &figures.devices);
-    findings(&mut text, &recording.findings);
+    for run in runs {
+        text.sample("iolab_interrupted", &run.labels(&[]), u8::from(run.recording.interrupted));
+    }
+    jobs(&mut text, &used(runs));
+    devices(&mut text, runs);
+    findings(&mut text, runs);
     text.0 + "# EOF\n"
 }
 
 /// One direction of one job with any operations.
 struct Used<'a> {
+    run: &'a Run<'a>,
     job: &'a str,
     worker: String,
     direction: &'a DirectionFigures,
@@ -50,7 +88,7 @@ struct Used<'a> {
 impl Used<'_> {
     fn labels<'a>(&'a self, more: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
         let own = [("job", self.job), ("worker", self.worker.as_str()), ("direction", self.direction.name)];
-        [&own, more].concat()
+        self.run.labels(&[&own, more].concat())
     }
 
     /// Latencies that were measured, by name.
@@ -61,11 +99,13 @@ impl Used<'_> {
     }
 }
 
-fn used<'a>(jobs: &'a [JobFigures<'a>]) -> Vec<Used<'a>> {
+fn used<'a>(runs: &'a [Run<'a>]) -> Vec<Used<'a>> {
     let mut all = Vec::new();
-    for job in jobs {
-        for direction in job.directions.iter().filter(|direction| direction.ios > 0) {
-            all.push(Used { job: &job.plan.job, worker: job.plan.number.to_string(), direction });
+    for run in runs {
+        for job in &run.figures.jobs {
+            for direction in job.directions.iter().filter(|direction| direction.ios > 0) {
+                all.push(Used { run, job: &job.plan.job, worker: job.plan.number.to_string(), direction });
+            }
         }
     }
     all
@@ -122,43 +162,113 @@ fn buckets(text: &mut Exposition, labels: &[(&str, &str)], histogram: &SparseHis
     text.sample("iolab_latency_seconds_sum", labels, histogram.sum as f64 / NS_PER_SECOND);
 }
 
-fn devices(text: &mut Exposition, devices: &[DeviceFigures]) {
+/// A count of requests of each kind.
+type DeviceKinds = fn(&DeviceCounters) -> [(&'static str, u64); 4];
+/// A time of a device, ms.
+type DeviceTime = fn(&DeviceCounters) -> u64;
+
+fn devices(text: &mut Exposition, runs: &[Run<'_>]) {
+    let all = || runs.iter().flat_map(|run| run.figures.devices.iter().map(move |device| (run, device)));
     text.family("iolab_device_requests", "counter", "Requests that block devices completed, whoever made them.");
-    for DeviceFigures { name, gained, .. } in devices {
+    for (run, DeviceFigures { name, gained, .. }) in all() {
         for (kind, count) in [
             ("read", gained.read_ios),
             ("write", gained.write_ios),
             ("discard", gained.discard_ios),
             ("flush", gained.flush_ios),
         ] {
-            text.sample("iolab_device_requests_total", &[("device", name), ("kind", kind)], count);
+            text.sample("iolab_device_requests_total", &run.labels(&[("device", name), ("kind", kind)]), count);
         }
     }
     text.family("iolab_device_bytes", "counter", "Bytes of these requests.");
-    for DeviceFigures { name, gained, .. } in devices {
+    for (run, DeviceFigures { name, gained, .. }) in all() {
         for (kind, sectors) in
             [("read", gained.read_sectors), ("write", gained.write_sectors), ("discard", gained.discard_sectors)]
         {
             let bytes = sectors.saturating_mul(SECTOR);
-            text.sample("iolab_device_bytes_total", &[("device", name), ("kind", kind)], bytes);
+            text.sample("iolab_device_bytes_total", &run.labels(&[("device", name), ("kind", kind)]), bytes);
         }
     }
+    device_times(text, runs);
+    text.family("iolab_device_in_flight", "gauge", "Requests in flight at the last sample.");
+    for (run, DeviceFigures { name, gained, .. }) in all() {
+        text.sample("iolab_device_in_flight", &run.labels(&[("device", name)]), gained.in_flight);
+    }
     text.family("iolab_device_busy_ratio", "gauge", "Share of the time in which anything was in flight, 0 to 1.");
-    for DeviceFigures { name, util_percent, .. } in devices {
-        text.sample("iolab_device_busy_ratio", &[("device", name)], util_percent / 100.0);
+    for (run, DeviceFigures { name, util_percent, .. }) in all() {
+        text.sample("iolab_device_busy_ratio", &run.labels(&[("device", name)]), util_percent / 100.0);
     }
 }
 
-fn findings(text: &mut Exposition, findings: &[Finding]) {
+/// What iostat makes its means of: merges, and times added up.
+fn device_times(text: &mut Exposition, runs: &[Run<'_>]) {
+    let all = || runs.iter().flat_map(|run| run.figures.devices.iter().map(move |device| (run, device)));
+    let counted: [(&str, &str, DeviceKinds); 2] = [
+        ("iolab_device_merges", "Requests that were merged into others before they were sent.", |gained| {
+            [
+                ("read", gained.read_merges),
+                ("write", gained.write_merges),
+                ("discard", gained.discard_merges),
+                ("flush", 0),
+            ]
+        }),
+        (
+            "iolab_device_wait_seconds",
+            "Time that requests took in the block layer and the device, added up.",
+            |gained| {
+                [
+                    ("read", gained.read_ticks_ms),
+                    ("write", gained.write_ticks_ms),
+                    ("discard", gained.discard_ticks_ms),
+                    ("flush", gained.flush_ticks_ms),
+                ]
+            },
+        ),
+    ];
+    for (family, help, kinds) in counted {
+        text.family(family, "counter", help);
+        for (run, DeviceFigures { name, gained, .. }) in all() {
+            for (kind, count) in kinds(gained) {
+                let labels = run.labels(&[("device", name), ("kind", kind)]);
+                let is_time = family.ends_with("seconds");
+                let value = if is_time { count as f64 / MS_PER_SECOND } else { count as f64 };
+                text.sample(&format!("{family}_total"), &labels, value);
+            }
+        }
+    }
+    for (family, help, of) in [
+        (
+            "iolab_device_busy_seconds",
+            "Time in which anything was in flight.",
+            (|gained| gained.io_ticks_ms) as DeviceTime,
+        ),
+        (
+            "iolab_device_queue_seconds",
+            "Time in flight of all requests, added up: its rate is the mean depth.",
+            |gained| gained.time_in_queue_ms,
+        ),
+    ] {
+        text.family(family, "counter", help);
+        for (run, DeviceFigures { name, gained, .. }) in all() {
+            let value = of(gained) as f64 / MS_PER_SECOND;
+            text.sample(&format!("{family}_total"), &run.labels(&[("device", name)]), value);
+        }
+    }
+}
+
+fn findings(text: &mut Exposition, runs: &[Run<'_>]) {
     text.family("iolab_finding", "gauge", "1 for each finding: what to know before figures are believed.");
-    let mut said = Vec::new();
-    for finding in findings {
-        let severity = finding.severity.name();
-        let jobs = finding.jobs.join(",");
-        // A rule may fire twice; each sample is printed once.
-        if !said.contains(&(&finding.rule, jobs.clone())) {
-            text.sample("iolab_finding", &[("rule", &finding.rule), ("severity", severity), ("jobs", &jobs)], 1);
-            said.push((&finding.rule, jobs));
+    for run in runs {
+        let mut said = Vec::new();
+        for finding in &run.recording.findings {
+            let severity = finding.severity.name();
+            let jobs = finding.jobs.join(",");
+            // A rule may fire twice; each sample is printed once.
+            if !said.contains(&(&finding.rule, jobs.clone())) {
+                let labels = run.labels(&[("rule", &finding.rule), ("severity", severity), ("jobs", &jobs)]);
+                text.sample("iolab_finding", &labels, 1);
+                said.push((&finding.rule, jobs));
+            }
         }
     }
 }

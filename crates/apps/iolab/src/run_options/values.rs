@@ -90,6 +90,10 @@ pub(crate) struct RunOptions {
     pub(crate) record: Option<String>,
     /// `--beside`: a shell command line that runs beside the job.
     pub(crate) beside: Option<String>,
+    /// `--live`: the run is shown on the whole terminal.
+    pub(crate) live: bool,
+    /// `--web`: the run is shown on a page.
+    pub(crate) web: bool,
     /// `--no-db`: the run is not listed in the database.
     pub(crate) no_database: bool,
     /// `--force`: outputs may replace files of the user.

@@ -87,6 +87,7 @@ const LEFT_OUT: &[&str] = &[
     // It needs one that serves.
     "device-set",
     "device-stats",
+    "web",
     "fs-mount",
     "fs-umount",
     // They need real devices, or much time.

@@ -13,11 +13,11 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct Partial {
     /// The recording before anything was measured.
-    start: Recording,
-    begun_unix_ns: Option<u64>,
-    ended: BTreeMap<u32, WorkerRecording>,
-    intervals: BTreeMap<u32, Vec<IntervalLatencies>>,
-    observations: Option<Observations>,
+    pub(super) start: Recording,
+    pub(super) begun_unix_ns: Option<u64>,
+    pub(super) ended: BTreeMap<u32, WorkerRecording>,
+    pub(super) intervals: BTreeMap<u32, Vec<IntervalLatencies>>,
+    pub(super) observations: Option<Observations>,
     /// Where and why reading stopped, if not at the end.
     pub damage: Option<RecordingDamage>,
 }
@@ -71,8 +71,7 @@ impl Partial {
             Ok(_) => return Err(PartialError::Start("its first entry is no plan")),
             Err(reason) => return Err(PartialError::Start(reason)),
         };
-        let (ended, intervals) = (BTreeMap::new(), BTreeMap::new());
-        let mut partial = Partial { start, begun_unix_ns: None, ended, intervals, observations: None, damage: None };
+        let mut partial = Partial::begin(start);
         while !rest.is_empty() {
             let at_byte = (bytes.len() - rest.len()) as u64;
             let read = take(&mut rest).and_then(|entry| partial.add(entry));
@@ -84,7 +83,12 @@ impl Partial {
         Ok(partial)
     }
 
-    fn add(&mut self, entry: Entry) -> Result<(), &'static str> {
+    pub(super) fn begin(start: Recording) -> Partial {
+        let (ended, intervals) = (BTreeMap::new(), BTreeMap::new());
+        Partial { start, begun_unix_ns: None, ended, intervals, observations: None, damage: None }
+    }
+
+    pub(super) fn add(&mut self, entry: Entry) -> Result<(), &'static str> {
         let known = |number: u32| self.start.plan.workers.iter().any(|plan| plan.number == number);
         match entry {
             Entry::Start(_) => return Err("a second beginning"),

@@ -14,7 +14,7 @@ pub fn reference_page() -> String {
     for entry in OPTIONS {
         if chapter != Some(entry.category) {
             chapter = Some(entry.category);
-            page.push_str(&format!("\n## {}\n", title(entry.category)));
+            page.push_str(&format!("\n## {}\n", chapter_title(entry.category)));
         }
         page.push_str(&article(entry));
     }
@@ -52,7 +52,8 @@ fn article(entry: &OptionEntry) -> String {
     text
 }
 
-fn title(category: Category) -> &'static str {
+/// The title of a chapter of the reference.
+pub fn chapter_title(category: Category) -> &'static str {
     match category {
         Category::Job => "Job",
         Category::Files => "Files and devices",

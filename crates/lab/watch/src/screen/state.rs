@@ -8,10 +8,11 @@ use iolab_recording::RequestInterval;
 
 use super::super::looks::Look;
 use super::super::more;
+use super::work::Work;
 
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Leave,
     Help,
     Down,
@@ -29,24 +30,24 @@ const LONGEST: usize = 512;
 
 /// One interval of a device.
 #[derive(Debug, Clone)]
-pub(super) struct Point {
+pub(crate) struct Point {
     pub(super) activity: DeviceActivity,
     pub(super) requests: Option<RequestInterval>,
 }
 
 /// One device.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Device {
+pub(crate) struct Device {
     pub(super) name: String,
     pub(super) in_flight: (u64, u64),
     /// The latest at the end.
-    pub(super) course: VecDeque<Point>,
+    pub(crate) course: VecDeque<Point>,
     pub(super) settings: BTreeMap<String, String>,
 }
 
 impl Device {
     /// The latest figure of the column with this name.
-    pub(super) fn value_of(&self, name: &str) -> f64 {
+    pub(crate) fn value_of(&self, name: &str) -> f64 {
         EXTENDED.iter().find(|column| column.name == name).map_or(0.0, |column| self.value(column, DataUnit::Kilobytes))
     }
 
@@ -57,7 +58,7 @@ impl Device {
 
 /// Everything on the screen.
 #[derive(Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     pub(super) hostname: String,
     pub(super) unit: DataUnit,
     pub(super) help: bool,
@@ -68,9 +69,11 @@ pub(super) struct State {
     pub(super) sorted_by: Option<usize>,
     pub(super) reversed: bool,
     pub(super) selected: Option<String>,
-    pub(super) devices: Vec<Device>,
+    pub(crate) devices: Vec<Device>,
+    /// What a run does, if one is shown.
+    pub(crate) work: Option<Work>,
     /// Why requests are not traced; `None` when they are.
-    pub(super) untraced: Option<String>,
+    pub(crate) untraced: Option<String>,
     /// The machine, in a line.
     pub(super) machine: String,
     last: Option<Look>,
@@ -81,7 +84,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(hostname: String, unit: DataUnit) -> State {
+    pub(crate) fn new(hostname: String, unit: DataUnit) -> State {
         State {
             hostname,
             unit,
@@ -92,6 +95,7 @@ impl State {
             reversed: false,
             selected: None,
             devices: Vec::new(),
+            work: None,
             untraced: None,
             machine: String::new(),
             last: None,
@@ -100,13 +104,20 @@ impl State {
         }
     }
 
+    /// Takes counters that only the next sample is compared with: those from before a run say
+    /// nothing about it.
+    pub(crate) fn begin(&mut self, look: Look) {
+        self.last = Some(look);
+        self.since_boot = false;
+    }
+
     pub(super) fn columns() -> impl Iterator<Item = &'static DeviceColumn> {
         EXTENDED.iter()
     }
 
     /// Adds a sample. The first one shows the time since boot, and becomes no point of a history
     /// when the next one comes.
-    pub(super) fn take(&mut self, look: Look, settings: impl Fn(&str) -> BTreeMap<String, String>) {
+    pub(crate) fn take(&mut self, look: Look, settings: impl Fn(&str) -> BTreeMap<String, String>) {
         if self.paused {
             // Samples during a pause are merged into one long interval.
             return;
@@ -144,7 +155,7 @@ impl State {
     }
 
     /// Handles a key; false: leave.
-    pub(super) fn press(&mut self, key: Key) -> bool {
+    pub(crate) fn press(&mut self, key: Key) -> bool {
         let columns = State::columns().count();
         match key {
             Key::Leave if self.help => self.help = false,

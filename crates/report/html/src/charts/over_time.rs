@@ -32,6 +32,12 @@ pub(crate) fn run_charts(gallery: &mut Gallery, recording: &Recording, of: &str)
     heat_maps(gallery, &intervals, &of);
 }
 
+/// Draws the history of a run that goes on.
+pub(crate) fn over_time_charts(gallery: &mut Gallery, recording: &Recording) {
+    gallery.group("", "");
+    timeline(gallery, recording, &interval_figures(recording), "");
+}
+
 fn spectrum(gallery: &mut Gallery, recording: &Recording) {
     let told = figures(recording);
     let several = told.jobs.len() > 1;

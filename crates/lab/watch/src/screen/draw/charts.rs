@@ -11,17 +11,24 @@ use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType};
 use super::super::state::{Device, Point};
 
 /// A chart lower than this has no room between its frame and its axis.
-const LEAST_LINES: u16 = 8;
+pub(super) const LEAST_LINES: u16 = 8;
 /// The smallest number of intervals shown, so that the first ones are not far apart.
 const LEAST_INTERVALS: usize = 60;
 /// Columns that the frame and the labels of the vertical axis take.
 const BESIDE: u16 = 10;
 
-/// One line of a chart: what it is called, its colour, its figure.
-type Curve = (&'static str, Color, fn(&Point) -> f64);
+/// One line of a chart of devices: what it is called, its colour, its figure.
+type DeviceCurve = (&'static str, Color, fn(&Point) -> f64);
+
+/// One line of any chart: what it is called, its colour, its values, the oldest first.
+pub(super) struct Curve {
+    pub(super) name: String,
+    pub(super) color: Color,
+    pub(super) values: Vec<f64>,
+}
 
 /// The charts, the most informative first: the unit of all lines, and the lines.
-const CHARTS: [(&str, &[Curve]); 4] = [
+const CHARTS: [(&str, &[DeviceCurve]); 4] = [
     (
         "MB/s",
         &[
@@ -41,7 +48,7 @@ const CHARTS: [(&str, &[Curve]); 4] = [
 ];
 
 /// Mean waits, if requests are not traced.
-const WAITS: (&str, &[Curve]) = (
+const WAITS: (&str, &[DeviceCurve]) = (
     "ms on average",
     &[
         ("r_await", Color::Green, |point| column_value("r_await", point)),
@@ -65,17 +72,55 @@ pub(super) fn draw_waits(frame: &mut Frame<'_>, device: &Device, area: Rect) {
     draw_one(frame, device, WAITS.0, WAITS.1, area);
 }
 
-fn draw_one(frame: &mut Frame<'_>, device: &Device, unit: &str, curves: &[Curve], area: Rect) {
-    // A chart of braille has two points in a column.
-    let most = usize::from(area.width.saturating_sub(BESIDE)) * 2;
-    let times = times(device, most.max(1));
-    let lines: Vec<Vec<(f64, f64)>> = curves.iter().map(|(_, _, value)| series(device, &times, *value)).collect();
+fn draw_one(frame: &mut Frame<'_>, device: &Device, unit: &str, curves: &[DeviceCurve], area: Rect) {
+    let times = times(device, most_points(area));
+    let curves: Vec<Curve> = curves
+        .iter()
+        .map(|(name, color, value)| Curve {
+            name: (*name).to_owned(),
+            color: *color,
+            values: device.course.iter().map(value).collect(),
+        })
+        .collect();
+    draw_at(frame, unit, &curves, &times, area);
+}
+
+/// Draws curves whose points are `point_ns` apart.
+pub(super) fn draw_curves(
+    frame: &mut Frame<'_>,
+    unit: &str,
+    curves: &[Curve],
+    points: usize,
+    point_ns: u64,
+    area: Rect,
+) {
+    let shown = points.min(most_points(area));
+    let times: Vec<f64> = (0..shown).rev().map(|ago| -(ago as f64) * point_ns as f64 / 1e9).collect();
+    draw_at(frame, unit, curves, &times, area);
+}
+
+/// A chart of braille has two points in a column.
+fn most_points(area: Rect) -> usize {
+    (usize::from(area.width.saturating_sub(BESIDE)) * 2).max(1)
+}
+
+/// Draws the latest values of curves, as many as there are times.
+fn draw_at(frame: &mut Frame<'_>, unit: &str, curves: &[Curve], times: &[f64], area: Rect) {
+    let latest = |curve: &Curve| -> Vec<(f64, f64)> {
+        let from = curve.values.len().saturating_sub(times.len());
+        times.iter().copied().zip(curve.values[from..].iter().copied()).collect()
+    };
+    let lines: Vec<Vec<(f64, f64)>> = curves.iter().map(latest).collect();
     let highest = lines.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max);
-    let (first, last) = (-window_s(&times), 0.0);
+    let (first, last) = (-window_s(times), 0.0);
     // A share has a scale of its own.
     let top = if unit.starts_with('%') { 100.0 } else { round_up(highest) };
-    let datasets = lines.iter().zip(curves).map(|(data, (_, color, _))| {
-        Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(Style::from(*color)).data(data)
+    let datasets = lines.iter().zip(curves).map(|(data, curve)| {
+        Dataset::default()
+            .marker(Marker::Braille)
+            .graph_type(GraphType::Line)
+            .style(Style::from(curve.color))
+            .data(data)
     });
     let grey = Style::from(Color::DarkGray);
     let ago = |seconds: f64| format!("{seconds:.0} s");
@@ -89,17 +134,17 @@ fn draw_one(frame: &mut Frame<'_>, device: &Device, unit: &str, curves: &[Curve]
         Span::from(short(top / 2.0)),
         Span::from(short(top)),
     ]);
-    let block = Block::bordered().border_style(grey).title(legend(device, unit, curves));
+    let block = Block::bordered().border_style(grey).title(legend(unit, curves));
     let chart = Chart::new(datasets.collect()).block(block).x_axis(x_axis).y_axis(y_axis).legend_position(None);
     frame.render_widget(chart, area);
 }
 
 /// ` MB/s ━ read 100.00 ━ written 1.00 `: the latest figures, in the colours of the lines.
-fn legend<'a>(device: &Device, unit: &'a str, curves: &[Curve]) -> Line<'a> {
+fn legend<'a>(unit: &'a str, curves: &[Curve]) -> Line<'a> {
     let mut spans = vec![Span::from(format!(" {unit} "))];
-    for (name, color, value) in curves {
-        let now = device.course.back().map_or(0.0, value);
-        spans.push(Span::from(format!("━ {name} {now:.2} ")).style(*color));
+    for curve in curves {
+        let now = curve.values.last().copied().unwrap_or(0.0);
+        spans.push(Span::from(format!("━ {} {now:.2} ", curve.name)).style(curve.color));
     }
     Line::from(spans)
 }
@@ -114,11 +159,6 @@ fn times(device: &Device, most: usize) -> Vec<f64> {
     }
     times.reverse();
     times
-}
-
-fn series(device: &Device, times: &[f64], value: fn(&Point) -> f64) -> Vec<(f64, f64)> {
-    let points = device.course.iter().skip(device.course.len().saturating_sub(times.len()));
-    times.iter().copied().zip(points.map(value)).collect()
 }
 
 /// How much time the chart shows.

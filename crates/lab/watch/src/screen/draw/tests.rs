@@ -10,6 +10,7 @@ use ratatui::backend::TestBackend;
 
 use super::super::super::looks::Look;
 use super::super::state::{Key, State};
+use super::super::work::{Work, tests as works};
 
 /// A look at `sda`, which reads much, and `sdb`, which writes a little.
 fn look(second: u64, traced: bool) -> Look {
@@ -206,4 +207,31 @@ fn any_size_of_terminal_will_do() {
     }
     let nothing = State::new("lab".into(), DataUnit::Kilobytes);
     assert!(drawn(&nothing)[0].contains("lab"));
+}
+
+#[test]
+fn a_run_has_its_jobs_above_the_devices_and_their_charts_on_the_left() {
+    let mut state = state(false);
+    let mut work = Work::new(&works::plan(), true);
+    work.standing = "3.0 s, 30 %".to_owned();
+    (0..4).for_each(|second| work.interval(0, &works::interval(second, 1000 + second)));
+    state.work = Some(work);
+    let lines = drawn(&state);
+    let whole = lines.join("\n");
+    assert!(lines[0].starts_with("iolab run on lab  3.0 s, 30 %"), "{lines:#?}");
+    let (job, text) = row_of(&lines, "a  ");
+    assert!(
+        text.contains("read") && text.contains("1002.0") && text.contains("4.10") && text.contains("4006"),
+        "{text}"
+    );
+    assert!(row_of(&lines, "sda").0 > job, "{lines:#?}");
+    let charts = lines.iter().find(|line| line.contains("IOPS ━ read 1002.00 ━ write 0.00")).expect("the job's chart");
+    assert!(charts.starts_with('┌'), "on the left: {charts}");
+    assert!(whole.contains(" MB/s ━ read 100.00") && whole.contains("Ctrl-C end the run"), "{lines:#?}");
+    state.devices.clear();
+    let alone = drawn(&state).join("\n");
+    assert!(alone.contains("IOPS ━ read 1002.00") && !alone.contains("No device to show"), "{alone}");
+    for (width, height) in [(200, 50), (80, 24), (50, 15), (30, 8), (20, 5), (3, 2), (1, 1)] {
+        assert_eq!(drawn_on(&state, width, height).len(), usize::from(height));
+    }
 }

@@ -1,0 +1,163 @@
+//! Follows a run: reads what it appends to its partial recording, and makes the parts of its page.
+//!
+//! One thread for each run that somebody looks at, however many do. It looks at the length of the
+//! file, and reads only what is new. Making the parts takes longer the longer the run is: the time
+//! between two of them is at least [`REST`] times that, so that little of a processor is used.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iolab_archive::running::{RunningFile, is_running};
+use iolab_clock::Clock;
+use iolab_html::web::{LivePart, live_parts};
+use iolab_recording::Recording;
+use iolab_recording::partial::GrowingRecording;
+use tokio::sync::watch;
+
+const LOOK_NS: u64 = 40_000_000;
+/// Shortest time between two states, ns.
+const LEAST_NS: u64 = 150_000_000;
+const REST: u64 = 10;
+/// A run that nobody has looked at for so long is not followed any more, ns.
+const PATIENCE_NS: u64 = 20_000_000_000;
+/// Most bytes read at once.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What is known of a run.
+#[derive(Debug)]
+pub(crate) struct FeedState {
+    pub(crate) parts: Vec<LivePart>,
+    /// The names of its jobs.
+    pub(crate) title: String,
+    pub(crate) begun_unix_ns: Option<u64>,
+    /// Of the run so far, with its findings.
+    pub(crate) recording: Option<Recording>,
+    /// When what is new in it was found in the file, ms since the Unix epoch.
+    pub(crate) found_unix_ms: u64,
+    pub(crate) has_ended: bool,
+}
+
+/// A run that is followed.
+#[derive(Debug, Clone)]
+pub(crate) struct Feed {
+    pub(crate) states: watch::Receiver<Arc<FeedState>>,
+    is_alive: Arc<AtomicBool>,
+}
+
+impl Feed {
+    /// Follows a run from now on; `None` if its file cannot be read.
+    pub(crate) fn begin(run: &RunningFile) -> Option<Feed> {
+        let mut follower = Follower::open(run)?;
+        follower.read();
+        let (sender, states) = watch::channel(Arc::new(follower.state(false)));
+        let is_alive = Arc::new(AtomicBool::new(true));
+        let alive = Arc::clone(&is_alive);
+        let thread = std::thread::Builder::new().name("iolab-feed".to_owned()).spawn(move || {
+            follower.follow(&sender);
+            alive.store(false, Ordering::Release);
+        });
+        thread.ok().map(|_| Feed { states, is_alive })
+    }
+
+    /// Whether its thread still follows.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.is_alive.load(Ordering::Acquire)
+    }
+
+    /// The state as of now.
+    pub(crate) fn now(&self) -> Arc<FeedState> {
+        Arc::clone(&self.states.borrow())
+    }
+}
+
+/// The reader of one partial recording.
+struct Follower {
+    file: File,
+    at_byte: u64,
+    growing: GrowingRecording,
+    /// What is wrong with the file.
+    trouble: Option<String>,
+    clock: Clock,
+    found_unix_ms: u64,
+}
+
+impl Follower {
+    fn open(run: &RunningFile) -> Option<Follower> {
+        let file = File::open(&run.path).ok()?;
+        let clock = Clock::monotonic();
+        Some(Follower {
+            file,
+            at_byte: 0,
+            growing: GrowingRecording::default(),
+            trouble: None,
+            clock,
+            found_unix_ms: 0,
+        })
+    }
+
+    /// Reads what is new. Returns whether that changes anything.
+    fn read(&mut self) -> bool {
+        let mut has_changed = false;
+        while self.trouble.is_none() {
+            let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+            let left = usize::try_from(length.saturating_sub(self.at_byte)).unwrap_or(MOST_BYTES).min(MOST_BYTES);
+            let mut bytes = vec![0; left];
+            if left == 0 || self.file.read_exact_at(&mut bytes, self.at_byte).is_err() {
+                break;
+            }
+            self.at_byte += left as u64;
+            match self.growing.feed(&bytes) {
+                Ok(changed) => has_changed |= changed,
+                Err(error) => self.trouble = Some(error.to_string()),
+            }
+        }
+        if has_changed {
+            self.found_unix_ms = self.clock.unix_ns() / 1_000_000;
+        }
+        has_changed || self.trouble.is_some()
+    }
+
+    fn state(&self, has_ended: bool) -> FeedState {
+        let mut recording = self.growing.recording();
+        if let Some(recording) = &mut recording {
+            recording.findings = iolab_findings::find(recording);
+            recording.warnings.extend(self.trouble.clone());
+        }
+        let parts = recording.as_ref().map_or(Vec::new(), |recording| live_parts(recording, &self.growing.latest()));
+        let mut names: Vec<&str> = Vec::new();
+        for worker in self.growing.start().iter().flat_map(|start| &start.plan.workers) {
+            if !names.contains(&worker.job.as_str()) {
+                names.push(&worker.job);
+            }
+        }
+        let (title, begun_unix_ns) = (names.join(", "), self.growing.begun_unix_ns());
+        FeedState { parts, title, begun_unix_ns, recording, found_unix_ms: self.found_unix_ms, has_ended }
+    }
+
+    fn follow(mut self, sender: &watch::Sender<Arc<FeedState>>) {
+        let (mut next_ns, mut is_due) = (0, false);
+        let mut seen_ns = self.clock.now_ns();
+        loop {
+            // In this order: what a run appended before it ended is read.
+            let goes_on = is_running(&self.file);
+            is_due |= self.read();
+            let now_ns = self.clock.now_ns();
+            if !goes_on || is_due && now_ns >= next_ns {
+                sender.send_replace(Arc::new(self.state(!goes_on)));
+                is_due = false;
+                let took_ns = self.clock.now_ns().saturating_sub(now_ns);
+                next_ns = now_ns + LEAST_NS.max(took_ns * REST);
+            }
+            // One receiver is the site's own.
+            if sender.receiver_count() > 1 {
+                seen_ns = now_ns;
+            }
+            if !goes_on || self.trouble.is_some() || now_ns > seen_ns + PATIENCE_NS {
+                return;
+            }
+            self.clock.sleep_until(now_ns + LOOK_NS, 0);
+        }
+    }
+}
