@@ -84,6 +84,12 @@ pub fn hosts_figures(recording: &Recording) -> Option<HostsFigures> {
     Some(HostsFigures { hosts, skew_ns: last_ns - first_ns, together, whole })
 }
 
+/// How far from the agreed start the farthest host began, by its own clock, ns; `None` if no start
+/// was agreed.
+pub fn start_skew_ns(recording: &Recording) -> Option<u64> {
+    recording.hosts.iter().filter_map(|host| host.start_skew_ns).map(i64::unsigned_abs).max()
+}
+
 fn host_figures(host: u32, own: &[Member<'_>], recording: &Recording) -> Option<HostFigures> {
     let late_ns = recording.hosts[host as usize].began_late_ns;
     let ran = || own.iter().map(|(_, worker)| *worker).filter(|worker| worker.runtime_ns > 0);

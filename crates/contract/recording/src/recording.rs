@@ -26,6 +26,10 @@ pub struct Recording {
     pub calibration: Option<Calibration>,
     /// Start of the first stage, ns since the Unix epoch.
     pub started_unix_ns: u64,
+    /// When all ranks of the run were to start, by the clock of this host, ns since the Unix epoch;
+    /// nothing if that was not agreed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed_start_unix_ns: Option<u64>,
     /// From there to the end of the last worker, ns.
     pub elapsed_ns: u64,
     /// The workers, in plan order.

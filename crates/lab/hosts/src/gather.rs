@@ -19,6 +19,8 @@ pub(crate) struct Gathered {
     pub(crate) port: Option<u16>,
     /// Its clock against the client's.
     pub(crate) clock: ClockOffset,
+    /// How much it moved until the end, ns; nothing if it was not compared again.
+    pub(crate) clock_drift_ns: Option<i64>,
     /// The run there, or its plan if nothing else is known.
     pub(crate) recording: Recording,
     /// Why its results are missing.
@@ -89,6 +91,8 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
                 port: host.port,
                 rank: host.recording.plan.rank.as_ref().map(|rank| rank.number),
                 began_late_ns: u64::try_from(late).unwrap_or(0),
+                start_skew_ns: start_skew_ns(&host.recording),
+                clock_drift_ns: host.clock_drift_ns,
             }
         })
         .collect();
@@ -114,6 +118,13 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
     all
 }
 
+/// How long after the agreed start a run began, by its own clock; nothing if it did not begin.
+fn start_skew_ns(of: &Recording) -> Option<i64> {
+    let agreed_ns = of.agreed_start_unix_ns.filter(|_| of.elapsed_ns > 0)?;
+    let skew_ns = i128::from(of.started_unix_ns) - i128::from(agreed_ns);
+    Some(skew_ns.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
+}
+
 fn add(all: &mut Recording, host: &Gathered, first_worker: u32) {
     let of = &host.recording;
     let prefix = |warning: &String| format!("{}: {warning}", host.name);
@@ -132,7 +143,8 @@ fn add(all: &mut Recording, host: &Gathered, first_worker: u32) {
     all.warnings.extend(
         host.lost.as_ref().map(|why| format!("host {}: {why}: its results are missing or incomplete", host.name)),
     );
-    all.interrupted |= of.interrupted;
+    // Nobody interrupted a run whose process died, whatever its partial recording looks like.
+    all.interrupted |= of.interrupted && host.lost.is_none();
     all.elapsed_ns = all.elapsed_ns.max(of.elapsed_ns);
     if let (Some(known), Some(calibration)) = (&mut all.calibration, &of.calibration) {
         known.loops.extend(calibration.loops.iter().cloned().map(|mut cost| {
@@ -179,6 +191,7 @@ pub(crate) fn nothing() -> Recording {
         devices: Vec::new(),
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

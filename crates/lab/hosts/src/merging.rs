@@ -49,6 +49,7 @@ pub fn merge(mut parts: Vec<PartOfRun>) -> Result<Recording, Failure> {
         name,
         port: None,
         clock: ClockOffset::default(),
+        clock_drift_ns: None,
         recording: part.recording,
         lost: None,
     });

@@ -11,7 +11,7 @@ fn recording(text: &str) -> Recording {
 
 fn host(name: &str, offset_ns: i64, recording: Recording) -> Gathered {
     let clock = ClockOffset { offset_ns, error_ns: 100 };
-    Gathered { name: name.to_owned(), port: Some(8765), clock, recording, lost: None }
+    Gathered { name: name.to_owned(), port: Some(8765), clock, clock_drift_ns: None, recording, lost: None }
 }
 
 fn observed() -> Recording {
