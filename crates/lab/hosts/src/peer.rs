@@ -266,7 +266,7 @@ impl Peer {
             ToClient::Spool { worker, content, bytes } => self.receiving.begin(worker, content, bytes)?,
             ToClient::Finished if self.recording.is_some() && self.receiving.is_whole() => {
                 self.stage = Stage::Delivered;
-                // Servers are not asked for drift, and this machine's clock has none against itself.
+                // Drift is not asked of servers, nor of the clock of this machine.
                 if self.port.is_some() || self.clock_offset == ClockOffset::default() {
                     self.finish();
                 } else {
