@@ -9,6 +9,7 @@
 //! No call of MPI waits: messages are looked for, and between two looks the thread sleeps in
 //! poll(2), for a short time while messages come, for up to [`LONGEST_NS`] when none do.
 
+use iolab_clock::Clock;
 use rustix::event::{PollFd, Timespec, poll};
 
 use crate::carrier::{Carrier, Tag};
@@ -20,6 +21,8 @@ const SHORTEST_NS: i64 = 50_000;
 const LONGEST_NS: i64 = 2_000_000;
 /// From so many bytes on that are on their way to a rank, no more are read for it.
 const MOST_BYTES: usize = 4 << 20;
+/// How long the last messages may take, ns.
+const END_NS: u64 = 3_000_000_000;
 /// The rank with the client.
 pub(crate) const ROOT: usize = 0;
 
@@ -107,10 +110,13 @@ impl<'w> Relay<'w> {
         self.sleep_ns = (self.sleep_ns * 2).min(LONGEST_NS);
     }
 
-    /// Of the root: tells all ranks that the run is over, and waits until that is on its way.
+    /// Of the root: tells all ranks that the run is over, and waits until that is on its way, but
+    /// not for ever: a rank that was killed takes nothing.
     pub(crate) fn end(&mut self, ranks: usize) {
         (0..ranks).filter(|rank| *rank != self.rank).for_each(|rank| self.carrier.send(rank, Tag::Over, Vec::new()));
-        while self.carrier.is_sending() {
+        let clock = Clock::monotonic();
+        let until_ns = clock.now_ns() + END_NS;
+        while self.carrier.is_sending() && clock.now_ns() < until_ns {
             self.take_letters();
             self.carrier.retire();
             self.sleep();

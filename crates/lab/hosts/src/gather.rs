@@ -98,7 +98,7 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
         .collect();
     let calibration = all.calibration.as_mut();
     calibration.into_iter().for_each(|calibration| calibration.loops.clear());
-    (all.workers, all.devices, all.warnings) = Default::default();
+    (all.workers, all.devices, all.warnings, all.interrupted) = Default::default();
     // Parts of one machine saw the same devices.
     let sees_new = |number: usize| hosts[..number].iter().all(|other| !is_same_machine(other, &hosts[number]));
     let first_seen = all.observations.take();

@@ -88,3 +88,6 @@ impl Rules {
         self.ended.as_ref().map(|(_, reason)| reason.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,9 +21,9 @@ use crate::{pipeline, subcommands};
 const MOST_RANKS: usize = 10_000;
 /// The program that MPI starts.
 const MPI_PROGRAM: &str = "iolab-rank";
-/// How long `mpirun` waits between asking a rank to end and killing it, s: it saves its results
+/// How long `mpirun` waits between asking ranks to end and killing them, s: they save their results
 /// meanwhile.
-const MPI_PATIENCE: &str = "20";
+const MPI_PATIENCE: &str = "3";
 
 /// Runs a job on several hosts.
 pub(crate) fn launch(arguments: &LaunchArguments) -> Result<u8, ExitFailure> {

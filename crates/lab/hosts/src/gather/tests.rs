@@ -111,3 +111,15 @@ fn sections_of_different_hosts_do_not_mix() {
     assert_eq!(sections.len(), 2 * of_one);
     assert_eq!(all.sources.len(), plan.sources.len(), "a job file of both is there once");
 }
+
+#[test]
+fn a_run_whose_process_died_was_interrupted_by_nobody() {
+    for interrupted in [false, true] {
+        let mut lost = host("a", 0, observed());
+        lost.recording.interrupted = true;
+        lost.lost = Some("killed".to_owned());
+        let mut other = host("b", 0, observed());
+        other.recording.interrupted = interrupted;
+        assert_eq!(recording_of(vec![lost, other]).interrupted, interrupted);
+    }
+}

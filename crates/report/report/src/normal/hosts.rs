@@ -24,7 +24,10 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
                 ", clock {} +- {}{}",
                 signed(host.clock_offset_ns),
                 rounded_ns(host.clock_error_ns as f64),
-                host.clock_drift_ns.map_or(String::new(), |drift_ns| format!(", drifted {}", signed(drift_ns)))
+                // What is within the error of both comparisons is none that is known of.
+                host.clock_drift_ns
+                    .filter(|drift_ns| drift_ns.unsigned_abs() > host.clock_error_ns)
+                    .map_or(String::new(), |drift_ns| format!(", drifted {}", signed(drift_ns)))
             ),
         };
         let late = match host.began_late_ns {
