@@ -105,26 +105,6 @@ impl Recording {
             None => Cow::Borrowed(name),
         }
     }
-
-    /// The part of one host, as a recording of that host alone. Samples of the machine belong to
-    /// host 0.
-    pub fn of_host(&self, host: u32) -> Recording {
-        let mut part = self.clone();
-        let facts = self.hosts.get(host as usize).map(|host| host.facts.clone());
-        part.host = facts.unwrap_or_else(|| self.host.clone());
-        part.hosts = Vec::new();
-        part.iolab_recording = crate::FORMAT;
-        let pairs = part.plan.workers.into_iter().zip(part.workers);
-        (part.plan.workers, part.workers) = pairs.filter(|(plan, _)| plan.host == host).unzip();
-        part.devices.retain(|device| device.host == host);
-        if let Some(seen) = &mut part.observations {
-            seen.devices.retain(|device| device.host == host);
-            if host > 0 {
-                seen.host.clear();
-            }
-        }
-        part
-    }
 }
 
 /// Format number of recordings of one host.

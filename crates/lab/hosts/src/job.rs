@@ -37,8 +37,11 @@ use crate::spool;
 
 /// Most bytes of the jobs of a client: some files, which are escaped as JSON.
 pub(crate) const MOST_JOB_BYTES: u64 = 4 * JOB_FILE.bytes;
-/// How often the client is told where the run stands.
+/// How often the client is told where the run stands, ns.
 const PROGRESS_NS: u64 = 200_000_000;
+/// What is between the messages of all ranks at least, ns: the client of many is told less often by
+/// each.
+const PROGRESS_OF_ALL_NS: u64 = 200_000;
 /// How long the process waits for anything, ns. The server, on the same machine, ends it long
 /// before if the client is gone.
 const PATIENCE_NS: u64 = 7 * 86_400 * 1_000_000_000;
@@ -80,7 +83,7 @@ fn serve(pipeline: &Pipeline<'_>, channel: &mut Channel, clock: &Clock) -> Resul
             _ => {}
         }
     }
-    run(pipeline, channel, &planned, guard)
+    run(pipeline, channel, &planned, guard, parcel.rank.1)
 }
 
 /// The plan, if it is one that this server runs.
@@ -190,7 +193,13 @@ fn empty_recording(planned: &Planned, clock: &Clock) -> Recording {
 }
 
 /// Runs the plan, and gives the client what came of it.
-fn run(pipeline: &Pipeline<'_>, channel: &mut Channel, planned: &Planned, guard: Guard) -> Result<(), Option<Failure>> {
+fn run(
+    pipeline: &Pipeline<'_>,
+    channel: &mut Channel,
+    planned: &Planned,
+    guard: Guard,
+    ranks: u32,
+) -> Result<(), Option<Failure>> {
     let mut outputs = outputs_beside(false, []);
     // Where recordings cannot be kept, the run has only its client.
     let keeping = Keeping::begin(&planned.plan, &mut outputs, None, pipeline.console).ok();
@@ -199,7 +208,7 @@ fn run(pipeline: &Pipeline<'_>, channel: &mut Channel, planned: &Planned, guard:
         channel.say(&ToClient::Keeps { partial: partial.canonicalize().unwrap_or_else(|_| partial.to_owned()) });
     }
     let clock = Clock::monotonic();
-    let mut reporter = Reporter::new(channel, &clock);
+    let mut reporter = Reporter::new(channel, &clock, ranks);
     let (recording, spools) = pipeline.run(planned, guard, stream, &mut reporter)?;
     let has_client = !reporter.is_gone;
     if has_client && deliver(channel, &recording, &spools, &clock).is_ok() {
@@ -248,7 +257,9 @@ struct Reporter<'a> {
     clock: &'a Clock,
     begin: Option<u64>,
     is_ready: bool,
-    /// When progress is told again.
+    /// How often progress is told.
+    every_ns: u64,
+    /// When it is told again.
     next_ns: u64,
     wants: Wish,
     /// There is no client any more.
@@ -256,8 +267,18 @@ struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    fn new(channel: &'a mut Channel, clock: &'a Clock) -> Reporter<'a> {
-        Reporter { channel, clock, begin: None, is_ready: false, next_ns: 0, wants: Wish::Nothing, is_gone: false }
+    fn new(channel: &'a mut Channel, clock: &'a Clock, ranks: u32) -> Reporter<'a> {
+        let every_ns = PROGRESS_NS.max(u64::from(ranks) * PROGRESS_OF_ALL_NS);
+        Reporter {
+            channel,
+            clock,
+            every_ns,
+            begin: None,
+            is_ready: false,
+            next_ns: 0,
+            wants: Wish::Nothing,
+            is_gone: false,
+        }
     }
 
     /// Takes what has come. A client or a server that has gone ends the run, as the user would.
@@ -295,7 +316,7 @@ impl<'a> Reporter<'a> {
         let now_ns = self.clock.now_ns();
         let may = now_ns >= self.next_ns && self.channel.waiting_bytes() == 0;
         if may {
-            self.next_ns = now_ns + PROGRESS_NS;
+            self.next_ns = now_ns + self.every_ns;
         }
         may
     }

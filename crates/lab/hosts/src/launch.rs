@@ -1,6 +1,7 @@
 //! Starts the ranks of a run, each on its host: through a remote shell, or over sockets that a
 //! launcher of its own kind (MPI) serves. From then on they are as servers of a client.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -115,7 +116,9 @@ fn without_rank(why: &str) -> String {
 
 /// The name of each rank: its host, with a number where several are on one host.
 fn names(hosts: &[String]) -> Vec<String> {
-    let is_alone = |host: &String| hosts.iter().filter(|other| *other == host).count() == 1;
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    hosts.iter().for_each(|host| *counts.entry(host).or_default() += 1);
+    let is_alone = |host: &String| counts.get(host.as_str()) == Some(&1);
     let named = (0_u32..).zip(hosts);
     named.map(|(rank, host)| if is_alone(host) { host.clone() } else { format!("{host}#{rank}") }).collect()
 }

@@ -65,6 +65,8 @@ pub(crate) struct Peer {
     pub(crate) refusal: Option<Failure>,
     pub(crate) laid_out: Option<(std::path::PathBuf, u64, u64)>,
     planned: Option<Recording>,
+    /// How many workers its plan has.
+    workers: Option<usize>,
     so_far: Option<Recording>,
     recording: Option<Recording>,
     progress: ProgressThere,
@@ -114,6 +116,7 @@ impl Peer {
             refusal: None,
             laid_out: None,
             planned: None,
+            workers: None,
             so_far: None,
             recording: None,
             progress: ProgressThere::default(),
@@ -227,6 +230,7 @@ impl Peer {
             FrameKind::Planned => {
                 let planned = recording(frame)?;
                 self.receiving = Receiving::of(planned.plan.workers.len());
+                self.workers = Some(planned.plan.workers.len());
                 self.planned = Some(planned);
                 self.stage = self.stage.max(Stage::Planned);
                 Ok(())
@@ -237,6 +241,8 @@ impl Peer {
             }
             FrameKind::Recording => {
                 self.recording = Some(self.of_the_plan(recording(frame)?)?);
+                // It has all that these had; of many ranks, they are much.
+                (self.planned, self.so_far) = (None, None);
                 self.stage = self.stage.max(Stage::Ready);
                 Ok(())
             }
@@ -289,8 +295,7 @@ impl Peer {
 
     /// A recording of the plan that was told before: workers of another could not be told apart.
     fn of_the_plan(&self, recording: Recording) -> Result<Recording, ChannelError> {
-        let planned = self.planned().map(|planned| planned.plan.workers.len());
-        if planned != Some(recording.plan.workers.len()) || !recording.hosts.is_empty() {
+        if self.workers != Some(recording.plan.workers.len()) || !recording.hosts.is_empty() {
             return Err(ChannelError::Malformed("the recording is not of the plan".to_owned()));
         }
         Ok(recording)
@@ -303,7 +308,7 @@ impl Peer {
 
     /// How many workers it has.
     fn workers(&self) -> usize {
-        self.planned().map_or(0, |planned| planned.plan.workers.len())
+        self.workers.unwrap_or(0)
     }
 
     /// Where its workers stand.
