@@ -10,7 +10,8 @@ use crate::repository::{Repository, TextFile};
 use crate::rust_text::line_of;
 
 /// A path in backticks that starts with one of these must exist.
-const OWN_FOLDERS: [&str; 9] = ["crates/", "xtask/", "docs/", "fuzz/", "testkit/", "ci/", ".ci/", "jobs/", "benches/"];
+const OWN_FOLDERS: [&str; 10] =
+    ["crates/", "mpi/", "xtask/", "docs/", "fuzz/", "testkit/", "ci/", ".ci/", "jobs/", "benches/"];
 
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let pages = repository.files.iter().filter(|file| file.is_markdown());

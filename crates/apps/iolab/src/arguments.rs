@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Command, CommandFactory, Parser, Subcommand};
 
+use crate::hosts::HostsAction;
 use crate::run_options;
 use crate::subcommands::bench::BenchArguments;
 use crate::subcommands::capture::CaptureArguments;
@@ -72,7 +73,7 @@ pub(crate) enum Action {
     Replay(ReplayArguments),
     /// Check verified data after a loss of power or a kill
     Verify(VerifyArguments),
-    /// Merge the recordings of the ranks or hosts of one run
+    /// Run a job on several hosts at one moment; merge the recordings of ranks or hosts
     #[command(subcommand)]
     Hosts(HostsAction),
     /// Watch block devices: iostat's columns and more
@@ -115,6 +116,9 @@ pub(crate) enum Action {
     /// Run one job of a client, for the server that started this process
     #[command(hide = true)]
     InternalHostJob,
+    /// Serve one rank of a run on several hosts, over standard input and output
+    #[command(hide = true)]
+    InternalRank,
     /// Write the generated reference pages into a folder
     #[command(hide = true)]
     InternalDocs {
@@ -179,27 +183,6 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) hdr: Option<PathBuf>,
     /// Allow output and figures to replace files that iolab did not write
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-/// What to do with the recordings of many hosts.
-#[derive(Debug, Subcommand)]
-pub(crate) enum HostsAction {
-    /// Make one recording of the recordings of ranks or hosts, and print its report
-    Merge(MergeArguments),
-}
-
-/// What to merge, and where to.
-#[derive(Debug, clap::Args)]
-pub(crate) struct MergeArguments {
-    /// The recording of each rank or host, whole (`.iolab`) or partial (`.iolab.partial`)
-    #[arg(required = true)]
-    pub(crate) parts: Vec<PathBuf>,
-    /// Write the recording of all to this file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: PathBuf,
-    /// Allow the recording to replace a file that iolab did not write
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -53,6 +53,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Man(arguments) => subcommands::man::main(&arguments),
         Action::Help { words } => return help(arguments, &words),
         Action::InternalHostJob => hosts::internal_job(),
+        Action::InternalRank => hosts::internal_rank(),
         Action::InternalDocs { folder } => subcommands::internal_docs::main(&folder),
     })
 }

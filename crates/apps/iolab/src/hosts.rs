@@ -1,7 +1,9 @@
-//! fio's client and server on the command line: `--server`, `--daemonize`, `--client`,
-//! `--remote-config`, and what iolab adds to make them safe.
+//! Several hosts on the command line: fio's client and server (`--server`, `--daemonize`,
+//! `--client`, `--remote-config`, and what iolab adds to make them safe), and `iolab hosts run`.
 
+mod arguments;
 mod clients;
+mod launching;
 mod serving;
 mod targets;
 
@@ -10,7 +12,9 @@ use iolab_resolve::Mode;
 use crate::exit::ExitFailure;
 use crate::run_options::Asked;
 
-pub(crate) use serving::internal_job;
+pub(crate) use arguments::{HostsAction, MergeArguments};
+pub(crate) use launching::launch;
+pub(crate) use serving::{internal_job, internal_rank};
 
 /// Whether a command line without a subcommand is one of a server or a client.
 pub(crate) fn begins_with_hosts(word: &str) -> bool {

@@ -60,11 +60,14 @@ pub struct SpanFigures {
 /// The hosts beside one another; `None` if fewer than two did something.
 pub fn hosts_figures(recording: &Recording) -> Option<HostsFigures> {
     let members = members(recording);
-    let of = |host: u32| {
-        let own: Vec<Member<'_>> = members.iter().copied().filter(|(plan, _)| plan.host == host).collect();
-        host_figures(host, &own, recording)
-    };
-    let hosts: Vec<HostFigures> = (0..recording.hosts.len() as u32).filter_map(of).collect();
+    let mut of_hosts: Vec<Vec<Member<'_>>> = vec![Vec::new(); recording.hosts.len()];
+    for member in &members {
+        if let Some(own) = of_hosts.get_mut(member.0.host as usize) {
+            own.push(*member);
+        }
+    }
+    let numbered = (0..).zip(&of_hosts);
+    let hosts: Vec<HostFigures> = numbered.filter_map(|(host, own)| host_figures(host, own, recording)).collect();
     if hosts.len() < 2 {
         return None;
     }
@@ -82,6 +85,12 @@ pub fn hosts_figures(recording: &Recording) -> Option<HostsFigures> {
     };
     let together = (last_ns < early_ns).then(|| between(&members, recording, last_ns, early_ns));
     Some(HostsFigures { hosts, skew_ns: last_ns - first_ns, together, whole })
+}
+
+/// How far from the agreed start the farthest host began, by its own clock, ns; `None` if no start
+/// was agreed.
+pub fn start_skew_ns(recording: &Recording) -> Option<u64> {
+    recording.hosts.iter().filter_map(|host| host.start_skew_ns).map(i64::unsigned_abs).max()
 }
 
 fn host_figures(host: u32, own: &[Member<'_>], recording: &Recording) -> Option<HostFigures> {

@@ -37,6 +37,14 @@ pub struct Host {
     /// known. Its times count from then.
     #[serde(default, skip_serializing_if = "is_none")]
     pub began_late_ns: u64,
+    /// How long after the agreed start its first operations began, by its own clock, ns; nothing if
+    /// no start was agreed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_skew_ns: Option<i64>,
+    /// How much its clock moved against that of the client from the start to the end, ns; nothing
+    /// if the clocks were not compared again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_drift_ns: Option<i64>,
 }
 
 fn is_none(late_ns: &u64) -> bool {

@@ -10,6 +10,7 @@ mod event;
 mod finding;
 mod format;
 mod host;
+mod host_parts;
 mod hosts;
 mod idleness;
 mod interval;

@@ -26,6 +26,10 @@ pub struct Recording {
     pub calibration: Option<Calibration>,
     /// Start of the first stage, ns since the Unix epoch.
     pub started_unix_ns: u64,
+    /// When all ranks of the run were to start, by the clock of this host, ns since the Unix epoch;
+    /// nothing if that was not agreed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed_start_unix_ns: Option<u64>,
     /// From there to the end of the last worker, ns.
     pub elapsed_ns: u64,
     /// The workers, in plan order.
@@ -100,26 +104,6 @@ impl Recording {
             Some(host) => Cow::Owned(format!("{host}:{name}")),
             None => Cow::Borrowed(name),
         }
-    }
-
-    /// The part of one host, as a recording of that host alone. Samples of the machine belong to
-    /// host 0.
-    pub fn of_host(&self, host: u32) -> Recording {
-        let mut part = self.clone();
-        let facts = self.hosts.get(host as usize).map(|host| host.facts.clone());
-        part.host = facts.unwrap_or_else(|| self.host.clone());
-        part.hosts = Vec::new();
-        part.iolab_recording = crate::FORMAT;
-        let pairs = part.plan.workers.into_iter().zip(part.workers);
-        (part.plan.workers, part.workers) = pairs.filter(|(plan, _)| plan.host == host).unzip();
-        part.devices.retain(|device| device.host == host);
-        if let Some(seen) = &mut part.observations {
-            seen.devices.retain(|device| device.host == host);
-            if host > 0 {
-                seen.host.clear();
-            }
-        }
-        part
     }
 }
 

@@ -31,6 +31,7 @@ fn empty() -> Recording {
         devices: Vec::new(),
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

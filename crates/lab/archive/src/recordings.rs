@@ -113,6 +113,11 @@ impl Keeping {
         self.stream.try_clone().ok()
     }
 
+    /// Where the partial recording grows, if it has a place of its own.
+    pub fn partial(&self) -> Option<&Path> {
+        self.partial.as_ref().map(Output::path)
+    }
+
     /// Saves the recording and removes the partial one. Returns the file.
     ///
     /// # Errors

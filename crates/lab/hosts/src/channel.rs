@@ -1,4 +1,4 @@
-//! Frames over a stream socket, without blocking.
+//! Frames over a stream socket or a pair of pipes, without blocking.
 //!
 //! ```text
 //!  frame:  length: u32 little-endian │ kind: u8 │ payload: length bytes │ tag: 32 bytes, if the ends share a secret
@@ -9,10 +9,11 @@
 //! allowed takes memory as it arrives.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use iolab_clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
@@ -77,9 +78,16 @@ pub(crate) enum ChannelError {
     Io(#[from] io::Error),
 }
 
+/// What a connection consists of.
+enum Ends {
+    Socket(OwnedFd),
+    /// To read from and to write to.
+    Pipes(OwnedFd, OwnedFd),
+}
+
 /// A connection.
 pub(crate) struct Channel {
-    socket: OwnedFd,
+    ends: Ends,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
     sent: usize,
@@ -91,8 +99,23 @@ pub(crate) struct Channel {
 impl Channel {
     /// Of a connected stream socket. Frames are short until [`Channel::allow`] says otherwise.
     pub(crate) fn new(socket: OwnedFd) -> Channel {
+        Channel::over(Ends::Socket(socket))
+    }
+
+    /// Of two descriptors of any kind, as a remote shell gives them to a program.
+    ///
+    /// # Errors
+    /// They cannot be used without blocking.
+    pub(crate) fn of_pipes(input: OwnedFd, output: OwnedFd) -> io::Result<Channel> {
+        for end in [&input, &output] {
+            fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Channel::over(Ends::Pipes(input, output)))
+    }
+
+    fn over(ends: Ends) -> Channel {
         Channel {
-            socket,
+            ends,
             incoming: Vec::new(),
             outgoing: Vec::new(),
             sent: 0,
@@ -142,8 +165,7 @@ impl Channel {
     /// Sends what can be sent now.
     pub(crate) fn flush(&mut self) -> Result<(), ChannelError> {
         while self.sent < self.outgoing.len() {
-            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            match send(&self.socket, &self.outgoing[self.sent..], flags) {
+            match self.ends.send(&self.outgoing[self.sent..]) {
                 Ok(count) => self.sent += count,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => {}
@@ -165,11 +187,11 @@ impl Channel {
         while !self.is_closed && self.incoming.len() < most {
             let before = self.incoming.len();
             self.incoming.resize(before + READ_BYTES.min(most - before), 0);
-            let answer = recv(&self.socket, &mut self.incoming[before..], RecvFlags::DONTWAIT);
-            let count = answer.as_ref().map_or(0, |answer| answer.0);
+            let answer = self.ends.receive(&mut self.incoming[before..]);
+            let count = answer.unwrap_or(0);
             self.incoming.truncate(before + count);
             match answer {
-                Ok((0, _)) => self.is_closed = true,
+                Ok(0) => self.is_closed = true,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(errno) => {
@@ -235,16 +257,34 @@ impl Channel {
     }
 
     /// What to wait for.
-    fn interest(&self) -> PollFlags {
+    fn interest(&self) -> Vec<PollFd<'_>> {
         let full = self.is_closed || self.incoming.len() >= HEADER_BYTES + TAG_BYTES + self.most_bytes;
         let read = if full { PollFlags::empty() } else { PollFlags::IN };
-        if self.waiting_bytes() > 0 { read | PollFlags::OUT } else { read }
+        let write = if self.waiting_bytes() > 0 { PollFlags::OUT } else { PollFlags::empty() };
+        match &self.ends {
+            Ends::Socket(socket) => vec![PollFd::new(socket, read | write)],
+            // A pipe whose other end has gone is ready for ever, whatever is waited for.
+            Ends::Pipes(input, output) => {
+                let input = (!read.is_empty()).then(|| PollFd::new(input, read));
+                input.into_iter().chain((!write.is_empty()).then(|| PollFd::new(output, write))).collect()
+            }
+        }
     }
 }
 
-impl AsFd for Channel {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+impl Ends {
+    fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        match self {
+            Ends::Socket(socket) => send(socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
+            Ends::Pipes(_, output) => rustix::io::write(output, bytes),
+        }
+    }
+
+    fn receive(&self, room: &mut [u8]) -> Result<usize, Errno> {
+        match self {
+            Ends::Socket(socket) => recv(socket, room, RecvFlags::DONTWAIT).map(|(count, _)| count),
+            Ends::Pipes(input, _) => rustix::io::read(input, room),
+        }
     }
 }
 
@@ -313,7 +353,7 @@ impl<'c> Patience<'c> {
 pub(crate) fn wait(channels: &[&Channel], timeout_ns: u64) {
     // A closed channel would be ready for ever.
     let open = channels.iter().filter(|channel| !channel.is_closed || channel.waiting_bytes() > 0);
-    let mut fds: Vec<PollFd<'_>> = open.map(|channel| PollFd::new(*channel, channel.interest())).collect();
+    let mut fds: Vec<PollFd<'_>> = open.flat_map(|channel| channel.interest()).collect();
     let nanoseconds = (timeout_ns % 1_000_000_000) as i64;
     let timeout = Timespec { tv_sec: (timeout_ns / 1_000_000_000) as i64, tv_nsec: nanoseconds };
     // A signal ends the wait, as it should.

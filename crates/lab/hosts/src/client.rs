@@ -16,12 +16,13 @@ use iolab_runner::{Event, Progress, RunObserver, Spools, Wish};
 use iolab_text::counted;
 
 use crate::address::HostAddress;
-use crate::channel::{Patience, wait};
+use crate::channel::wait;
 use crate::clock_offset;
 use crate::gather::{plan_of, recording_of};
 use crate::message::ToServer;
 use crate::parcel::PackedJobs;
 use crate::peer::{Peer, Stage};
+use crate::ranks::Rules;
 use crate::seal::SharedSecret;
 
 /// How often the observer is told, ns.
@@ -50,6 +51,10 @@ pub struct Hosts {
     plan: Plan,
     redaction: Redaction,
     clock: Clock,
+    /// Of ranks: how the end of one is the end of all.
+    rules: Option<Rules>,
+    /// What has to be known beside their plans.
+    said: Vec<String>,
 }
 
 /// Sends every server its jobs, and waits for their plans. Nothing is done yet; servers that are
@@ -69,11 +74,25 @@ pub fn connect(hosts: Vec<HostJobs>, secret: Option<&SharedSecret>, interrupts: 
         peers.push(peer);
     }
     number_names(&mut peers);
+    planned(peers, redaction, clock, None, interrupts)
+}
+
+/// Waits for the plans of all.
+///
+/// # Errors
+/// One refuses its jobs, or has gone.
+pub(crate) fn planned(
+    mut peers: Vec<Peer>,
+    redaction: Redaction,
+    clock: Clock,
+    rules: Option<Rules>,
+    interrupts: &AtomicU32,
+) -> Result<Hosts, Failure> {
     while peers.iter().any(|peer| peer.stage < Stage::Planned) {
         hear_all(&mut peers, &clock, interrupts)?;
     }
     let plan = plan_of(peers.iter().filter_map(|peer| Some((peer.name.as_str(), &peer.planned()?.plan))));
-    Ok(Hosts { peers, plan, redaction, clock })
+    Ok(Hosts { peers, plan, redaction, clock, rules, said: Vec::new() })
 }
 
 /// Servers of one name, on several ports, are told apart.
@@ -81,12 +100,32 @@ fn number_names(peers: &mut [Peer]) {
     let names: Vec<String> = peers.iter().map(|peer| peer.name.clone()).collect();
     for (place, peer) in peers.iter_mut().enumerate() {
         if names.iter().filter(|name| **name == names[place]).count() > 1 {
-            peer.name = match peer.port {
+            peer.name = match peer.port.unwrap_or(0) {
                 0 => format!("{}#{}", names[place], place + 1),
                 port => format!("{},{port}", names[place]),
             };
+            peer.called = format!("client {}", peer.name);
         }
     }
+}
+
+/// Compares the clocks of all.
+///
+/// # Errors
+/// As [`hear_all`].
+pub(crate) fn compare_clocks(peers: &mut [Peer], clock: &Clock, interrupts: &AtomicU32) -> Result<(), Failure> {
+    let until_ns = clock.now_ns() + CLOCKS_NS;
+    peers.iter_mut().for_each(|peer| peer.probe_clock(clock));
+    while peers.iter().any(Peer::is_probing) {
+        hear_all(peers, clock, interrupts)?;
+        if clock.now_ns() >= until_ns
+            && let Some(slow) = peers.iter().find(|peer| peer.is_probing())
+        {
+            let seconds = CLOCKS_NS / 1_000_000_000;
+            return Err(Failure::failed(format!("{}: its clock could not be read within {seconds} s", slow.called)));
+        }
+    }
+    Ok(())
 }
 
 /// Listens to all before the run; the first that fails is the failure of all.
@@ -94,7 +133,7 @@ fn hear_all(peers: &mut [Peer], clock: &Clock, interrupts: &AtomicU32) -> Result
     wait(&peers.iter().map(|peer| &peer.channel).collect::<Vec<_>>(), TICK_NS);
     for peer in &mut *peers {
         peer.listen(clock);
-        let named = |why: &str| format!("client {}: {why}", peer.name);
+        let named = |why: &str| format!("{}: {why}", peer.called);
         match (&peer.refusal, &peer.lost) {
             (Some(refusal), _) => {
                 let message = if refusal.is_report {
@@ -120,6 +159,11 @@ impl Hosts {
         &self.plan
     }
 
+    /// Says more of them.
+    pub(crate) fn warn(&mut self, warnings: Vec<String>) {
+        self.said.extend(warnings);
+    }
+
     /// What must not be kept of it.
     pub fn redaction(&self) -> &Redaction {
         &self.redaction
@@ -127,7 +171,7 @@ impl Hosts {
 
     /// What the servers say of their plans, each line with the host's name.
     pub fn warnings(&self) -> String {
-        let mut text = String::new();
+        let mut text: String = self.said.iter().map(|said| format!("warning: {said}\n")).collect();
         for peer in &self.peers {
             let lines = peer.warnings.iter().flat_map(|warning| warning.lines());
             lines.for_each(|line| text += &format!("<{}> {line}\n", peer.name));
@@ -155,12 +199,14 @@ impl Hosts {
                 }
             }
         }
-        let begun_ns = self.begin()?;
+        let begun_ns = self.begin(interrupts)?;
         observer.take(&Event::Begun { unix_ns: begun_ns });
         self.follow(observer, interrupts);
         self.last_progress(observer);
+        let what_ended_it = self.rules.as_ref().and_then(Rules::what_ended_it).map(str::to_owned);
         let (gathered, spools): (Vec<_>, Vec<_>) = self.peers.into_iter().map(Peer::into_results).unzip();
         let mut recording = recording_of(gathered);
+        recording.warnings.extend(what_ended_it);
         recording.interrupted |= interrupts.load(Ordering::Relaxed) > 0;
         let late = recording.hosts.iter().max_by_key(|host| host.began_late_ns);
         if let Some(late) = late.filter(|late| late.began_late_ns > APART_NS) {
@@ -171,16 +217,18 @@ impl Hosts {
     }
 
     /// Reads the clocks and tells all hosts when to begin. Returns when that is, by this clock.
-    fn begin(&mut self) -> Result<u64, Failure> {
-        for peer in self.peers.iter_mut().filter(|peer| peer.is_there()) {
-            let patience = Patience::of(&self.clock, CLOCKS_NS);
-            peer.clock_offset = clock_offset::measure(&mut peer.channel, &self.clock, patience)
-                .map_err(|error| Failure::failed(format!("client {}: {error}", peer.name)))?;
-        }
-        let start_ns = self.clock.unix_ns() + AHEAD_NS;
+    fn begin(&mut self, interrupts: &AtomicU32) -> Result<u64, Failure> {
+        compare_clocks(&mut self.peers, &self.clock, interrupts)?;
+        let mut estimates: Vec<_> = self.peers.iter().map(|peer| (peer.machine.clone(), peer.clock_offset)).collect();
+        clock_offset::share(&mut estimates, clock_offset::this_machine().as_deref());
+        self.peers.iter_mut().zip(estimates).for_each(|(peer, (_, offset))| peer.clock_offset = offset);
+        // The order takes half of a round trip, and may be stuck behind others for as long.
+        let farthest_ns = self.peers.iter().map(|peer| peer.clock_offset.error_ns).max().unwrap_or(0);
+        let start_ns = self.clock.unix_ns() + AHEAD_NS.max(4 * farthest_ns);
         for peer in &mut self.peers {
             let unix_ns = peer.clock_offset.there(start_ns);
             peer.say(&ToServer::Begin { unix_ns });
+            peer.expect_its_job(self.clock.now_ns());
         }
         Ok(start_ns)
     }
@@ -199,6 +247,9 @@ impl Hosts {
             }
             passed_on = asked;
             let now_ns = self.clock.now_ns();
+            if let Some(rules) = &mut self.rules {
+                rules.apply(&mut self.peers, now_ns);
+            }
             if let Some(until_ns) = report_until_ns
                 && (now_ns >= until_ns || self.peers.iter().all(Peer::has_so_far))
             {

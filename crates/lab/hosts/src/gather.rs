@@ -5,6 +5,8 @@
 //! exact, and never averages. Times of a host count from the moment when its own first operations
 //! began, which [`Host`] has beside the difference of the clocks.
 
+use std::collections::BTreeSet;
+
 use iolab_plan::{ClientLogPlan, Plan, WorkerPlan};
 use iolab_recording::{FORMAT, FORMAT_OF_SEVERAL_HOSTS, Host, HostFacts, Recording, WorkerOutcome, WorkerRecording};
 
@@ -19,6 +21,8 @@ pub(crate) struct Gathered {
     pub(crate) port: Option<u16>,
     /// Its clock against the client's.
     pub(crate) clock: ClockOffset,
+    /// How much it moved until the end, ns; nothing if it was not compared again.
+    pub(crate) clock_drift_ns: Option<i64>,
     /// The run there, or its plan if nothing else is known.
     pub(crate) recording: Recording,
     /// Why its results are missing.
@@ -60,7 +64,7 @@ pub(crate) fn plan_of<'r>(hosts: impl IntoIterator<Item = (&'r str, &'r Plan)>) 
             moved
         };
         all.workers.extend(plan.workers.iter().map(moved));
-        sections = all.workers.iter().map(|worker| worker.section + 1).max().unwrap_or(0);
+        sections = all.workers[first as usize..].iter().map(|worker| worker.section + 1).fold(sections, u32::max);
     }
     all
 }
@@ -89,42 +93,58 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
                 port: host.port,
                 rank: host.recording.plan.rank.as_ref().map(|rank| rank.number),
                 began_late_ns: u64::try_from(late).unwrap_or(0),
+                start_skew_ns: start_skew_ns(&host.recording),
+                clock_drift_ns: host.clock_drift_ns,
             }
         })
         .collect();
     let calibration = all.calibration.as_mut();
     calibration.into_iter().for_each(|calibration| calibration.loops.clear());
-    (all.workers, all.devices, all.warnings) = Default::default();
-    // Parts of one machine saw the same devices.
-    let sees_new = |number: usize| hosts[..number].iter().all(|other| !is_same_machine(other, &hosts[number]));
+    (all.workers, all.devices, all.warnings, all.interrupted) = Default::default();
     let first_seen = all.observations.take();
     all.observations = first_seen.map(|mut seen| {
         seen.devices.clear();
         seen
     });
-    let mut first_worker = 0;
-    for (number, host) in (0..).zip(&hosts) {
-        add(&mut all, host, first_worker);
-        if sees_new(number as usize) {
+    let (mut first_worker, mut seen) = (0, BTreeSet::new());
+    for (number, host) in (0..).zip(hosts) {
+        let workers = host.recording.plan.workers.len() as u32;
+        // Ranks on one machine saw the same devices.
+        let is_rank = host.recording.plan.rank.is_some();
+        let machine = &host.recording.host.hostname;
+        if !seen.contains(machine) {
             add_devices(&mut all, &host.recording, number);
         }
-        first_worker += host.recording.plan.workers.len() as u32;
+        if is_rank {
+            seen.insert(machine.clone());
+        }
+        add(&mut all, host, first_worker);
+        first_worker += workers;
     }
     all.findings = iolab_findings::find(&all);
     all
 }
 
-fn add(all: &mut Recording, host: &Gathered, first_worker: u32) {
-    let of = &host.recording;
+/// How long after the agreed start a run began, by its own clock; nothing if it did not begin.
+fn start_skew_ns(of: &Recording) -> Option<i64> {
+    let agreed_ns = of.agreed_start_unix_ns.filter(|_| of.elapsed_ns > 0)?;
+    let skew_ns = i128::from(of.started_unix_ns) - i128::from(agreed_ns);
+    Some(skew_ns.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
+}
+
+/// Takes the part: of many, two copies would be much.
+fn add(all: &mut Recording, host: Gathered, first_worker: u32) {
+    let of = host.recording;
     let prefix = |warning: &String| format!("{}: {warning}", host.name);
     let at = |place: usize| (first_worker as usize + place) as u32;
-    all.workers.extend((0..of.plan.workers.len()).map(|place| match (of.workers.get(place), &host.lost) {
-        (Some(worker), None) => WorkerRecording { number: at(place), ..worker.clone() },
+    let mut known = of.workers.into_iter();
+    all.workers.extend((0..of.plan.workers.len()).map(|place| match (known.next(), &host.lost) {
+        (Some(worker), None) => WorkerRecording { number: at(place), ..worker },
         // What it had measured when it was last asked, or nothing.
         (known, Some(why)) => {
             let message = format!("host {}: {why}", host.name);
             let outcome = WorkerOutcome::Crashed { signal: 0, message };
-            WorkerRecording { number: at(place), outcome, ..known.cloned().unwrap_or_default() }
+            WorkerRecording { number: at(place), outcome, ..known.unwrap_or_default() }
         }
         (None, None) => WorkerRecording { number: at(place), ..WorkerRecording::default() },
     }));
@@ -132,7 +152,8 @@ fn add(all: &mut Recording, host: &Gathered, first_worker: u32) {
     all.warnings.extend(
         host.lost.as_ref().map(|why| format!("host {}: {why}: its results are missing or incomplete", host.name)),
     );
-    all.interrupted |= of.interrupted;
+    // Nobody interrupted a run whose process died, whatever its partial recording looks like.
+    all.interrupted |= of.interrupted && host.lost.is_none();
     all.elapsed_ns = all.elapsed_ns.max(of.elapsed_ns);
     if let (Some(known), Some(calibration)) = (&mut all.calibration, &of.calibration) {
         known.loops.extend(calibration.loops.iter().cloned().map(|mut cost| {
@@ -140,11 +161,6 @@ fn add(all: &mut Recording, host: &Gathered, first_worker: u32) {
             cost
         }));
     }
-}
-
-/// Whether two parts of a run were made on one machine: ranks on one host.
-fn is_same_machine(one: &Gathered, other: &Gathered) -> bool {
-    one.recording.plan.rank.is_some() && one.recording.host.hostname == other.recording.host.hostname
 }
 
 fn add_devices(all: &mut Recording, of: &Recording, number: u32) {
@@ -179,6 +195,7 @@ pub(crate) fn nothing() -> Recording {
         devices: Vec::new(),
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

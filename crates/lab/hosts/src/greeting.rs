@@ -4,8 +4,6 @@
 //! Both begin with the same [`MARK`], so that a program of another kind is told from an iolab of
 //! another version.
 
-use std::os::fd::OwnedFd;
-
 use iolab_clock::Clock;
 
 use crate::channel::{Channel, ChannelError, Patience};
@@ -28,9 +26,11 @@ pub(crate) type Reason = String;
 ///
 /// # Errors
 /// Why the server cannot be used.
-pub(crate) fn greet(socket: OwnedFd, secret: Option<&SharedSecret>, clock: &Clock) -> Result<Channel, Reason> {
-    let patience = Patience::of(clock, GREETING_NS);
-    let mut channel = Channel::new(socket);
+pub(crate) fn greet(
+    mut channel: Channel,
+    secret: Option<&SharedSecret>,
+    patience: Patience<'_>,
+) -> Result<Channel, Reason> {
     let client = nonce().map_err(|error| format!("no randomness: {error}"))?;
     channel.queue_raw(MARK);
     channel.say(&Hello { protocol: PROTOCOL, version: VERSION.to_owned(), nonce: client });
@@ -75,9 +75,8 @@ pub(crate) fn greet(socket: OwnedFd, secret: Option<&SharedSecret>, clock: &Cloc
 ///
 /// # Errors
 /// Why the client was turned away.
-pub(crate) fn welcome(socket: OwnedFd, secret: Option<&SharedSecret>, clock: &Clock) -> Result<Channel, Reason> {
+pub(crate) fn welcome(mut channel: Channel, secret: Option<&SharedSecret>, clock: &Clock) -> Result<Channel, Reason> {
     let patience = Patience::of(clock, GREETING_NS);
-    let mut channel = Channel::new(socket);
     expect_mark(&mut channel, &patience).map_err(|error| match error {
         Greeted::Stranger => {
             "what connected is no client of iolab (fio's own client speaks another protocol)".to_owned()

@@ -18,16 +18,17 @@ use iolab_bounded_read::{JOB_FILE, RECORDING};
 use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_jobfile::command_line;
-use iolab_jobfile::{Input, Surroundings};
+use iolab_jobfile::{Input, JobSet, Surroundings};
 use iolab_observe::System;
 use iolab_options::Rank;
-use iolab_pipeline::{Pipeline, PlanRequest, Planned};
+use iolab_pipeline::{Pipeline, PlanRequest, Planned, ThisMachine};
 use iolab_process::INTERRUPTS;
 use iolab_recording::{Event, Recording};
 use iolab_resolve::Mode;
 use iolab_runner::{RunObserver, Spools, Start, Wish};
 
 use crate::channel::{Channel, ChannelError, FrameKind, Patience};
+use crate::clock_offset;
 use crate::fence::{Fence, FencedMachine};
 use crate::gather;
 use crate::message::{JobRules, ProgressThere, SpoolContent, ToClient, ToServer};
@@ -36,8 +37,11 @@ use crate::spool;
 
 /// Most bytes of the jobs of a client: some files, which are escaped as JSON.
 pub(crate) const MOST_JOB_BYTES: u64 = 4 * JOB_FILE.bytes;
-/// How often the client is told where the run stands.
+/// How often the client is told where the run stands, ns.
 const PROGRESS_NS: u64 = 200_000_000;
+/// What is between the messages of all ranks at least, ns: the client of many is told less often by
+/// each.
+const PROGRESS_OF_ALL_NS: u64 = 200_000;
 /// How long the process waits for anything, ns. The server, on the same machine, ends it long
 /// before if the client is gone.
 const PATIENCE_NS: u64 = 7 * 86_400 * 1_000_000_000;
@@ -65,6 +69,10 @@ fn serve(pipeline: &Pipeline<'_>, channel: &mut Channel, clock: &Clock) -> Resul
     let ToServer::Job(parcel) = next(channel).and_then(|frame| frame.message()).map_err(lost)? else {
         return Err(Some(Failure::mistake("the client sent no job")));
     };
+    if let Some(folder) = &parcel.folder {
+        let entered = std::env::set_current_dir(folder);
+        entered.map_err(|error| Failure::mistake(format!("the folder of the jobs, {}: {error}", folder.display())))?;
+    }
     let (planned, guard) = plan(pipeline, channel, &rules, &parcel)?;
     channel.queue(FrameKind::Planned, empty_recording(&planned, clock).to_json().as_bytes());
     loop {
@@ -75,7 +83,7 @@ fn serve(pipeline: &Pipeline<'_>, channel: &mut Channel, clock: &Clock) -> Resul
             _ => {}
         }
     }
-    run(pipeline, channel, &planned, guard)
+    run(pipeline, channel, &planned, guard, parcel.rank.1)
 }
 
 /// The plan, if it is one that this server runs.
@@ -85,11 +93,11 @@ fn plan(
     rules: &JobRules,
     parcel: &JobParcel,
 ) -> Result<(Planned, Guard), Failure> {
-    let fence = Fence::new(&rules.allowed)?;
+    let fence = if rules.is_rank { None } else { Some(Fence::new(&rules.allowed)?) };
     let (number, ranks) = parcel.rank;
     let rank = Rank { number, ranks: ranks.max(1), host: iolab_observe::host_name() };
     let here = pipeline.here().seen_by(Some(&rank));
-    let include = |name: &str, from: &str| included(parcel, &fence, &here, name, from);
+    let include = |name: &str, from: &str| included(parcel, fence.as_ref(), &here, name, from);
     let variable = |name: &str| parcel.variable(name);
     let surroundings = Answers { here: &here, include: &include, variable: &variable };
     let line = command_line::parse(&parcel.words, &[], &surroundings)
@@ -102,35 +110,49 @@ fn plan(
         readonly: parcel.readonly,
         max_jobs,
         // What tells the files of servers apart is fio's, also where it is nothing.
-        client: Some(rules.address.as_deref().unwrap_or_default()),
+        client: (!rules.is_rank).then(|| rules.address.as_deref().unwrap_or_default()),
         rank: Some(&rank),
         allowed: &parcel.allow_destroy,
         ..PlanRequest::of(&line)
     };
-    let jobs = pipeline.parse(&request, &inputs(pipeline, parcel, &fence)?, &surroundings)?;
-    let machine = FencedMachine::new(&here, &fence);
-    let planned =
-        pipeline.resolve(&request, &machine, jobs).map_err(|failure| match machine.withheld().as_slice() {
-            [] => failure,
-            withheld => Failure::refused(format!("refused\n  {}", withheld.join("\n  "))),
-        })?;
-    let refusals = fence.refusals(&planned.plan, pipeline.engines);
-    if !refusals.is_empty() {
-        return Err(Failure::refused(format!("refused\n  {}", refusals.join("\n  "))));
-    }
+    let jobs = pipeline.parse(&request, &inputs(pipeline, parcel, fence.as_ref())?, &surroundings)?;
+    let planned = match &fence {
+        Some(fence) => within(fence, pipeline, &request, &here, jobs)?,
+        None => pipeline.resolve(&request, &here, jobs)?,
+    };
     let judged = pipeline.judge(&planned.plan, mode, &parcel.allow_destroy)?;
     let text = iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, false);
     let has_warnings = !planned.warnings.is_empty();
-    channel
-        .say(&ToClient::Warnings { text: if has_warnings { text } else { String::new() }, accepted: judged.accepted });
+    let text = if has_warnings { text } else { String::new() };
+    channel.say(&ToClient::Warnings { text, accepted: judged.accepted, machine: clock_offset::this_machine() });
     Ok((planned, judged.guard))
 }
 
+/// The plan of jobs that may touch only what the server's user allows.
+fn within(
+    fence: &Fence,
+    pipeline: &Pipeline<'_>,
+    request: &PlanRequest<'_>,
+    here: &ThisMachine,
+    jobs: JobSet,
+) -> Result<Planned, Failure> {
+    let refused = |reasons: &[String]| Failure::refused(format!("refused\n  {}", reasons.join("\n  ")));
+    let machine = FencedMachine::new(here, fence);
+    let planned = pipeline.resolve(request, &machine, jobs).map_err(|failure| match machine.withheld().as_slice() {
+        [] => failure,
+        withheld => refused(withheld),
+    })?;
+    let refusals = fence.refusals(&planned.plan, pipeline.engines);
+    if refusals.is_empty() { Ok(planned) } else { Err(refused(&refusals)) }
+}
+
 /// The client's job files, and those of this server that it names.
-fn inputs(pipeline: &Pipeline<'_>, parcel: &JobParcel, fence: &Fence) -> Result<Vec<Input>, Failure> {
+fn inputs(pipeline: &Pipeline<'_>, parcel: &JobParcel, fence: Option<&Fence>) -> Result<Vec<Input>, Failure> {
     let sent = parcel.files.iter().map(|file| Input { name: file.name.clone(), bytes: file.text.clone().into_bytes() });
     let mut inputs: Vec<Input> = sent.collect();
-    if let Some(outside) = parcel.remote_files.iter().find(|name| !fence.admits(name.as_ref())) {
+    if let Some(fence) = fence
+        && let Some(outside) = parcel.remote_files.iter().find(|name| !fence.admits(name.as_ref()))
+    {
         return Err(Failure::refused(fence.refusal(outside.as_ref())));
     }
     inputs.extend(pipeline.read_inputs(&parcel.remote_files)?);
@@ -140,7 +162,7 @@ fn inputs(pipeline: &Pipeline<'_>, parcel: &JobParcel, fence: &Fence) -> Result<
 /// The client's answer; for job files of this server, what is beside them.
 fn included(
     parcel: &JobParcel,
-    fence: &Fence,
+    fence: Option<&Fence>,
     here: &dyn Surroundings,
     name: &str,
     from: &str,
@@ -153,9 +175,10 @@ fn included(
     }
     let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
     let candidates = [Path::new(name), &beside];
-    match candidates.into_iter().find(|path| fence.admits(path) && path.exists()) {
+    let may = |path: &&Path| fence.is_none_or(|fence| fence.admits(path)) && path.exists();
+    match candidates.into_iter().find(may) {
         Some(path) => here.include(&path.to_string_lossy(), ""),
-        None => Err(fence.refusal(&beside)),
+        None => Err(fence.map_or_else(|| "there is no such file".to_owned(), |fence| fence.refusal(&beside))),
     }
 }
 
@@ -170,13 +193,22 @@ fn empty_recording(planned: &Planned, clock: &Clock) -> Recording {
 }
 
 /// Runs the plan, and gives the client what came of it.
-fn run(pipeline: &Pipeline<'_>, channel: &mut Channel, planned: &Planned, guard: Guard) -> Result<(), Option<Failure>> {
+fn run(
+    pipeline: &Pipeline<'_>,
+    channel: &mut Channel,
+    planned: &Planned,
+    guard: Guard,
+    ranks: u32,
+) -> Result<(), Option<Failure>> {
     let mut outputs = outputs_beside(false, []);
     // Where recordings cannot be kept, the run has only its client.
     let keeping = Keeping::begin(&planned.plan, &mut outputs, None, pipeline.console).ok();
     let stream = keeping.as_ref().and_then(Keeping::stream).or_else(|| tempfile::tempfile().ok());
+    if let Some(partial) = keeping.as_ref().and_then(Keeping::partial) {
+        channel.say(&ToClient::Keeps { partial: partial.canonicalize().unwrap_or_else(|_| partial.to_owned()) });
+    }
     let clock = Clock::monotonic();
-    let mut reporter = Reporter::new(channel, &clock);
+    let mut reporter = Reporter::new(channel, &clock, ranks);
     let (recording, spools) = pipeline.run(planned, guard, stream, &mut reporter)?;
     let has_client = !reporter.is_gone;
     if has_client && deliver(channel, &recording, &spools, &clock).is_ok() {
@@ -225,7 +257,9 @@ struct Reporter<'a> {
     clock: &'a Clock,
     begin: Option<u64>,
     is_ready: bool,
-    /// When progress is told again.
+    /// How often progress is told.
+    every_ns: u64,
+    /// When it is told again.
     next_ns: u64,
     wants: Wish,
     /// There is no client any more.
@@ -233,8 +267,18 @@ struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    fn new(channel: &'a mut Channel, clock: &'a Clock) -> Reporter<'a> {
-        Reporter { channel, clock, begin: None, is_ready: false, next_ns: 0, wants: Wish::Nothing, is_gone: false }
+    fn new(channel: &'a mut Channel, clock: &'a Clock, ranks: u32) -> Reporter<'a> {
+        let every_ns = PROGRESS_NS.max(u64::from(ranks) * PROGRESS_OF_ALL_NS);
+        Reporter {
+            channel,
+            clock,
+            every_ns,
+            begin: None,
+            is_ready: false,
+            next_ns: 0,
+            wants: Wish::Nothing,
+            is_gone: false,
+        }
     }
 
     /// Takes what has come. A client or a server that has gone ends the run, as the user would.
@@ -272,7 +316,7 @@ impl<'a> Reporter<'a> {
         let now_ns = self.clock.now_ns();
         let may = now_ns >= self.next_ns && self.channel.waiting_bytes() == 0;
         if may {
-            self.next_ns = now_ns + PROGRESS_NS;
+            self.next_ns = now_ns + self.every_ns;
         }
         may
     }

@@ -49,6 +49,7 @@ pub fn merge(mut parts: Vec<PartOfRun>) -> Result<Recording, Failure> {
         name,
         port: None,
         clock: ClockOffset::default(),
+        clock_drift_ns: None,
         recording: part.recording,
         lost: None,
     });
@@ -114,7 +115,9 @@ fn names(parts: &[PartOfRun]) -> Vec<String> {
     let host =
         |part: &PartOfRun| rank(part).map_or_else(|| part.recording.host.hostname.clone(), |rank| rank.host.clone());
     let hosts: Vec<String> = parts.iter().map(host).collect();
-    let is_alone = |host: &String| hosts.iter().filter(|other| *other == host).count() == 1;
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    hosts.iter().for_each(|host| *counts.entry(host).or_default() += 1);
+    let is_alone = |host: &String| counts.get(host.as_str()) == Some(&1);
     let number = |(place, part)| rank(part).map_or(place, |rank| rank.number);
     let named = hosts.iter().zip((0..).zip(parts));
     named.map(|(host, of)| if is_alone(host) { host.clone() } else { format!("{host}#{}", number(of)) }).collect()

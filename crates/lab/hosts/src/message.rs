@@ -14,6 +14,7 @@
 //!   Report ──────────────────────────────────────────────────────────────────▶
 //!   ◀───────────────────────────────────────────────────── frame SoFar ◀──────
 //!   ◀────────────────── frame Recording, Spool with its pieces, Finished ◀────
+//!   Ping, and Pong, of ranks ────────────▶
 //!   Received ────────────────────────────────────────────────────────────────▶
 //! ```
 //!
@@ -32,7 +33,7 @@ use crate::parcel::JobParcel;
 use crate::seal::{NONCE_BYTES, Tag};
 
 /// The number of this protocol. It is raised with every change of a message.
-pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const PROTOCOL: u32 = 3;
 
 /// The first message of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +84,8 @@ pub(crate) enum ToServer {
     End,
     /// Something else ends the jobs, which have done what they should.
     Finish,
+    /// Of the client to the server: its job answers no more and is to be killed.
+    Abandon,
     /// The client has all that came of its job.
     Received,
     /// Of the server to the process of the job: there is no client any more.
@@ -98,6 +101,9 @@ pub(crate) enum ToClient {
     Warnings {
         text: String,
         accepted: Vec<String>,
+        /// What tells the machine from all others, if that is known: those of one machine have one
+        /// clock.
+        machine: Option<String>,
     },
     Pong {
         token: u32,
@@ -110,6 +116,10 @@ pub(crate) enum ToClient {
     },
     Ready,
     Progress(ProgressThere),
+    /// Of the process of a job to the server: where it keeps its run until it is delivered.
+    Keeps {
+        partial: PathBuf,
+    },
     /// So many bytes of pieces follow.
     Spool {
         worker: u32,
@@ -136,6 +146,9 @@ pub(crate) struct JobRules {
     pub(crate) max_jobs: Option<u32>,
     /// The server's address as the client reached it; `None` on a UNIX socket.
     pub(crate) address: Option<String>,
+    /// It is a rank of somebody who may do here what its user may: nothing is fenced off, and the
+    /// rules of ranks apply.
+    pub(crate) is_rank: bool,
 }
 
 /// Why the server does not do what it was asked.

@@ -29,6 +29,8 @@ pub(crate) struct JobParcel {
     pub(crate) remote_files: Vec<String>,
     /// The number of the server, and how many there are: its rank.
     pub(crate) rank: (u32, u32),
+    /// The folder of the jobs; the server's own if there is none.
+    pub(crate) folder: Option<PathBuf>,
     /// Only these sections of job files.
     pub(crate) sections: Vec<String>,
     /// Refuse jobs that write.
@@ -103,6 +105,7 @@ pub fn pack(
         files: inputs.into_iter().map(text).collect::<Result<_, _>>()?,
         remote_files: remote_files.to_vec(),
         rank: (0, 1),
+        folder: None,
         sections: request.sections.to_vec(),
         readonly: request.readonly,
         max_jobs: request.max_jobs,

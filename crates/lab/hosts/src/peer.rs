@@ -1,5 +1,7 @@
 //! One server, as a client knows it.
 
+mod clock;
+
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
@@ -9,15 +11,16 @@ use std::time::Duration;
 use iolab_activity::Failure;
 use iolab_bounded_read::RECORDING;
 use iolab_clock::Clock;
-use iolab_recording::{Recording, WorkerProgress};
+use iolab_recording::{Recording, WorkerProgress, WorkerRecording};
 
 use crate::address::{Fallback, HostAddress};
-use crate::channel::{Channel, ChannelError, Frame, FrameKind};
-use crate::clock_offset::ClockOffset;
+use crate::channel::{Channel, ChannelError, Frame, FrameKind, Patience};
+use crate::clock_offset::{ClockOffset, ClockProbe};
 use crate::gather::Gathered;
 use crate::greeting::{self, GREETING_NS};
 use crate::message::{ProgressThere, ToClient, ToServer};
 use crate::parcel::JobParcel;
+use crate::remote_shell::Shell;
 use crate::seal::SharedSecret;
 use crate::session::{ALIVE_NS, SILENCE_NS};
 use crate::spool::Receiving;
@@ -31,17 +34,29 @@ pub(crate) enum Stage {
     Planned,
     /// It waits for the start.
     Ready,
-    /// It has sent all it has.
+    /// It has sent all it has; its clock is compared again.
+    Delivered,
+    /// It has sent all it has, and knows that it came.
     Finished,
 }
 
 /// A server with the jobs of this client.
 pub(crate) struct Peer {
     pub(crate) name: String,
-    pub(crate) port: u16,
+    /// How messages call it: what it is, and its name.
+    pub(crate) called: String,
+    /// The port of a server, 0 for a UNIX socket; nothing of a rank.
+    pub(crate) port: Option<u16>,
+    /// The remote shell that reaches it.
+    pub(crate) shell: Option<Shell>,
     pub(crate) channel: Channel,
     pub(crate) stage: Stage,
     pub(crate) clock_offset: ClockOffset,
+    /// What tells its machine from others, if it is known.
+    pub(crate) machine: Option<String>,
+    /// How much its clock has moved since, ns; nothing if it was not compared again.
+    pub(crate) clock_drift_ns: Option<i64>,
+    probe: Option<ClockProbe>,
     /// What it said of its plan: a report, and what is overwritten although it holds something.
     pub(crate) warnings: Vec<String>,
     /// Why its results do not come.
@@ -50,11 +65,15 @@ pub(crate) struct Peer {
     pub(crate) refusal: Option<Failure>,
     pub(crate) laid_out: Option<(std::path::PathBuf, u64, u64)>,
     planned: Option<Recording>,
+    /// How many workers its plan has.
+    workers: Option<usize>,
     so_far: Option<Recording>,
     recording: Option<Recording>,
     progress: ProgressThere,
     receiving: Receiving,
     heard_ns: u64,
+    /// When its job last said something.
+    job_heard_ns: u64,
     spoken_ns: u64,
 }
 
@@ -70,27 +89,73 @@ impl Peer {
     ) -> Result<Peer, Failure> {
         let named = |why: String| Failure::failed(format!("client {address}: {why}"));
         let socket = open(address).map_err(|error| named(explained(&error)))?;
-        let mut channel = greeting::greet(socket, secret, clock).map_err(named)?;
+        let channel = greeting::greet(Channel::new(socket), secret, Patience::of(clock, GREETING_NS)).map_err(named)?;
+        let mut peer = Peer::over(channel, address.name(), clock);
+        peer.called = format!("client {}", peer.name);
+        peer.port = Some(address.port().unwrap_or(0));
+        Ok(peer)
+    }
+
+    /// Over a connection whose ends have greeted each other.
+    pub(crate) fn over(mut channel: Channel, name: String, clock: &Clock) -> Peer {
         channel.allow(RECORDING.bytes);
         let now_ns = clock.now_ns();
-        Ok(Peer {
-            name: address.name(),
-            port: address.port().unwrap_or(0),
+        Peer {
+            called: name.clone(),
+            name,
+            port: None,
+            shell: None,
             channel,
             stage: Stage::Planning,
             clock_offset: ClockOffset::default(),
+            machine: None,
+            clock_drift_ns: None,
+            probe: None,
             warnings: Vec::new(),
             lost: None,
             refusal: None,
             laid_out: None,
             planned: None,
+            workers: None,
             so_far: None,
             recording: None,
             progress: ProgressThere::default(),
             receiving: Receiving::default(),
             heard_ns: now_ns,
+            job_heard_ns: now_ns,
             spoken_ns: now_ns,
-        })
+        }
+    }
+
+    /// Tells it that all has come.
+    fn finish(&mut self) {
+        self.stage = Stage::Finished;
+        self.channel.say(&ToServer::Received);
+        // It has been given all it needs; if it does not hear that, it keeps its run, too.
+        let _ = self.channel.flush();
+    }
+
+    /// For how long its job has said nothing, ns.
+    pub(crate) fn job_silent_ns(&self, now_ns: u64) -> u64 {
+        if self.stage < Stage::Delivered { now_ns.saturating_sub(self.job_heard_ns) } else { 0 }
+    }
+
+    /// Its job begins to be listened to now.
+    pub(crate) fn expect_its_job(&mut self, now_ns: u64) {
+        self.job_heard_ns = now_ns;
+    }
+
+    /// Takes it for gone.
+    pub(crate) fn give_up(&mut self, why: String) {
+        if self.is_there() && self.stage < Stage::Delivered {
+            self.lost = Some(why);
+        }
+    }
+
+    /// Whether its run was lost, or a worker of it failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        let failed = |recording: &Recording| recording.workers.iter().any(WorkerRecording::has_failed);
+        self.lost.is_some() || self.recording.as_ref().is_some_and(failed)
     }
 
     pub(crate) fn send_job(&mut self, parcel: JobParcel) {
@@ -116,6 +181,11 @@ impl Peer {
             return;
         }
         if let Err(error) = self.listen_once(clock) {
+            if self.stage == Stage::Delivered {
+                // All has come: only the clock was still to be compared.
+                self.stage = Stage::Finished;
+                return;
+            }
             self.lost = Some(match (&self.refusal, error) {
                 (Some(refusal), _) => refusal.message.trim_end().to_owned(),
                 (None, ChannelError::Closed) => "the server ended, or was killed".to_owned(),
@@ -138,11 +208,8 @@ impl Peer {
             self.heard_ns = now_ns;
         }
         while let Some(frame) = self.channel.next()? {
-            self.take(&frame)?;
+            self.take(&frame, clock)?;
             if self.stage == Stage::Finished {
-                self.channel.say(&ToServer::Received);
-                // It has been given all it needs; if it does not hear that, it keeps its run, too.
-                let _ = self.channel.flush();
                 return Ok(());
             }
         }
@@ -154,12 +221,16 @@ impl Peer {
         if is_silent { Err(ChannelError::Silent { seconds: SILENCE_NS / 1_000_000_000 }) } else { Ok(()) }
     }
 
-    fn take(&mut self, frame: &Frame) -> Result<(), ChannelError> {
+    fn take(&mut self, frame: &Frame, clock: &Clock) -> Result<(), ChannelError> {
+        if frame.kind != FrameKind::Message {
+            self.job_heard_ns = clock.now_ns();
+        }
         match frame.kind {
-            FrameKind::Message => self.take_message(frame.message()?),
+            FrameKind::Message => self.take_message(frame.message()?, clock),
             FrameKind::Planned => {
                 let planned = recording(frame)?;
                 self.receiving = Receiving::of(planned.plan.workers.len());
+                self.workers = Some(planned.plan.workers.len());
                 self.planned = Some(planned);
                 self.stage = self.stage.max(Stage::Planned);
                 Ok(())
@@ -170,6 +241,8 @@ impl Peer {
             }
             FrameKind::Recording => {
                 self.recording = Some(self.of_the_plan(recording(frame)?)?);
+                // It has all that these had; of many ranks, they are much.
+                (self.planned, self.so_far) = (None, None);
                 self.stage = self.stage.max(Stage::Ready);
                 Ok(())
             }
@@ -177,13 +250,17 @@ impl Peer {
         }
     }
 
-    fn take_message(&mut self, message: ToClient) -> Result<(), ChannelError> {
+    fn take_message(&mut self, message: ToClient, clock: &Clock) -> Result<(), ChannelError> {
+        if !matches!(message, ToClient::Alive | ToClient::Pong { .. }) {
+            self.job_heard_ns = clock.now_ns();
+        }
         match message {
             ToClient::Refused(refusal) => {
                 self.refusal = Some(refusal.into());
                 return Err(ChannelError::Closed);
             }
-            ToClient::Warnings { text, accepted } => {
+            ToClient::Warnings { text, accepted, machine } => {
+                self.machine = machine;
                 self.warnings.extend((!text.is_empty()).then_some(text));
                 self.warnings.extend(accepted.iter().map(|warning| format!("warning: {warning}\n")));
             }
@@ -194,20 +271,31 @@ impl Peer {
             ToClient::Progress(progress) => self.progress = progress,
             ToClient::Spool { worker, content, bytes } => self.receiving.begin(worker, content, bytes)?,
             ToClient::Finished if self.recording.is_some() && self.receiving.is_whole() => {
-                self.stage = Stage::Finished;
+                self.stage = Stage::Delivered;
+                // Drift is not asked of servers, nor of the clock of this machine.
+                if self.port.is_some() || self.clock_offset == ClockOffset::default() {
+                    self.finish();
+                } else {
+                    self.probe_clock(clock);
+                }
             }
             ToClient::Finished => {
                 return Err(ChannelError::Malformed("the server ended before its results".to_owned()));
             }
-            ToClient::Pong { .. } | ToClient::Alive => {}
+            ToClient::Pong { token, unix_ns } => {
+                if let Some(probe) = &mut self.probe {
+                    probe.pong(token, unix_ns, clock.unix_ns());
+                    self.ping(clock);
+                }
+            }
+            ToClient::Keeps { .. } | ToClient::Alive => {}
         }
         Ok(())
     }
 
     /// A recording of the plan that was told before: workers of another could not be told apart.
     fn of_the_plan(&self, recording: Recording) -> Result<Recording, ChannelError> {
-        let planned = self.planned().map(|planned| planned.plan.workers.len());
-        if planned != Some(recording.plan.workers.len()) || !recording.hosts.is_empty() {
+        if self.workers != Some(recording.plan.workers.len()) || !recording.hosts.is_empty() {
             return Err(ChannelError::Malformed("the recording is not of the plan".to_owned()));
         }
         Ok(recording)
@@ -220,7 +308,7 @@ impl Peer {
 
     /// How many workers it has.
     fn workers(&self) -> usize {
-        self.planned().map_or(0, |planned| planned.plan.workers.len())
+        self.workers.unwrap_or(0)
     }
 
     /// Where its workers stand.
@@ -255,8 +343,9 @@ impl Peer {
     fn gathered(&self, known: Option<Recording>) -> Gathered {
         Gathered {
             name: self.name.clone(),
-            port: Some(self.port),
+            port: self.port,
             clock: self.clock_offset,
+            clock_drift_ns: self.clock_drift_ns,
             recording: known.unwrap_or_else(crate::gather::nothing),
             lost: self.lost.clone(),
         }

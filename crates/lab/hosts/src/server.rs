@@ -21,6 +21,7 @@ use rustix::fs::Mode;
 use rustix::process::umask;
 
 use crate::address::{Fallback, HostAddress, Network};
+use crate::channel::Channel;
 use crate::fence::Fence;
 use crate::message::JobRules;
 use crate::seal::SharedSecret;
@@ -78,7 +79,8 @@ impl JobServer {
             HostAddress::Unix(path) => Listener::Unix(listen_unix(path)?, path.clone()),
             address => Listener::Tcp(listen_tcp(address, request.secret.is_some(), !networks.is_empty())?),
         };
-        let rules = JobRules { allowed: request.allowed.clone(), max_jobs: request.max_jobs, address: None };
+        let rules =
+            JobRules { allowed: request.allowed.clone(), max_jobs: request.max_jobs, address: None, is_rank: false };
         Ok(JobServer { listener, secret: request.secret.clone(), networks, rules })
     }
 
@@ -122,7 +124,7 @@ impl JobServer {
                         job_command: &job_command,
                         is_ending: &|| INTERRUPTS.load(Ordering::Relaxed) > 0,
                     };
-                    let how = session::serve(socket, &rules);
+                    let how = session::serve(Channel::new(socket), &rules);
                     console.note(&format!("{}: {how}", peer_text(peer)));
                     clients.fetch_sub(1, Ordering::Relaxed);
                 });

@@ -7,9 +7,11 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use iolab_activity::Failure;
+use iolab_archive::recordings;
 use iolab_clock::Clock;
 
 use crate::channel::{Channel, ChannelError, Frame, FrameKind, wait};
@@ -42,9 +44,9 @@ pub(crate) struct SessionRules<'a> {
 }
 
 /// Serves one client to its end. Returns why it was not served, or how it went.
-pub(crate) fn serve(socket: OwnedFd, rules: &SessionRules<'_>) -> String {
+pub(crate) fn serve(connection: Channel, rules: &SessionRules<'_>) -> String {
     let clock = Clock::monotonic();
-    let mut client = match greeting::welcome(socket, rules.secret, &clock) {
+    let mut client = match greeting::welcome(connection, rules.secret, &clock) {
         Ok(client) => client,
         Err(reason) => return format!("turned away: {reason}"),
     };
@@ -70,6 +72,8 @@ struct Session {
 struct Job {
     child: Child,
     channel: Channel,
+    /// Where it keeps its run until it is delivered.
+    partial: Option<PathBuf>,
     /// It has said all that it had to say.
     has_finished: bool,
 }
@@ -106,6 +110,7 @@ impl Session {
                     self.client.say(&ToClient::Pong { token, unix_ns: self.clock.unix_ns() });
                 }
                 ToServer::Alive | ToServer::Gone => {}
+                ToServer::Abandon => self.abandon(),
                 ToServer::Job(_) => self.begin_job(&frame, rules)?,
                 ToServer::Received => {
                     self.pass_on(&frame)?;
@@ -132,6 +137,14 @@ impl Session {
         Ok(())
     }
 
+    /// Kills a job that answers no more; what it has kept is sent when its end is noticed.
+    fn abandon(&mut self) {
+        if let Some(job) = &mut self.job {
+            // It may have ended meanwhile.
+            let _ = job.child.kill();
+        }
+    }
+
     fn pass_on(&mut self, frame: &Frame) -> Result<(), ChannelError> {
         let Some(job) = &mut self.job else {
             return Err(ChannelError::Malformed("the client sent no job first".to_owned()));
@@ -150,12 +163,20 @@ impl Session {
             let _ = job.channel.flush();
             let _ = job.channel.fill();
             while let Ok(Some(frame)) = job.channel.next() {
+                if let Ok(ToClient::Keeps { partial }) = frame.message() {
+                    job.partial = Some(partial);
+                    continue;
+                }
                 job.has_finished |= matches!(frame.message(), Ok(ToClient::Finished | ToClient::Refused(_)));
                 self.client.queue(frame.kind, &frame.payload);
                 self.spoken_ns = self.clock.now_ns();
             }
             if job.channel.is_closed() && !job.has_finished {
                 job.has_finished = true;
+                // What it measured is in its partial recording, if it had begun.
+                if let Some(kept) = job.partial.as_ref().and_then(|partial| recordings::load(partial).ok()) {
+                    self.client.queue(FrameKind::Recording, kept.recording.to_json().as_bytes());
+                }
                 let how = job.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
                 let failure = Failure::failed(format!("the process of the job ended before its results: {how}"));
                 self.client.say(&ToClient::Refused(failure.into()));
@@ -180,7 +201,10 @@ impl Session {
 
     /// Ends the job, if it has not ended.
     fn finish(&mut self) {
-        let Some(mut job) = self.job.take() else { return };
+        let Some(mut job) = self.job.take() else {
+            let _ = self.client.flush();
+            return;
+        };
         job.channel.say(&ToServer::Gone);
         let until_ns = self.clock.now_ns() + ENDING_NS;
         while self.clock.now_ns() < until_ns && !job.channel.is_closed() {
@@ -207,6 +231,6 @@ impl Job {
         channel.allow(iolab_bounded_read::RECORDING.bytes);
         channel.say(&JobRules { address: rules.address.clone(), ..rules.job.clone() });
         channel.queue(FrameKind::Message, &frame.payload);
-        Ok(Job { child, channel, has_finished: false })
+        Ok(Job { child, channel, partial: None, has_finished: false })
     }
 }

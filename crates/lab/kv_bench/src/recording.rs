@@ -105,6 +105,7 @@ pub fn recording(plan: Plan, host: HostFacts, version: &str, results: &[Benchmar
         devices,
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: all_findings(results, memory_bytes),
         warnings: notes,
         interrupted: results.iter().any(|result| result.threads.iter().any(|thread| thread.interrupted)),

@@ -83,6 +83,7 @@ pub(crate) fn empty(mut plan: Plan, interval_ns: u64, host: HostFacts, version: 
         devices: Vec::new(),
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

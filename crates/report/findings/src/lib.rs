@@ -9,6 +9,7 @@
 mod between;
 mod facts;
 mod limits;
+mod many_hosts;
 mod reference;
 mod rules;
 mod table;

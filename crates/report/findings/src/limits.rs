@@ -78,8 +78,8 @@ pub fn limits(recording: &Recording) -> Vec<Bottleneck> {
         return limits_on_one(recording);
     }
     let mut limits = Vec::new();
-    for (number, host) in (0..).zip(&recording.hosts) {
-        for limit in limits_on_one(&recording.of_host(number)) {
+    for (host, part) in recording.parts() {
+        for limit in limits_on_one(&part) {
             limits.push(Bottleneck { job: format!("{} on {}", limit.job, host.name), ..limit });
         }
     }

@@ -3,6 +3,7 @@
 use iolab_recording::{Finding, Recording, Severity};
 
 use crate::facts::Facts;
+use crate::many_hosts::one_of_many;
 use crate::rules::{
     RuleMatch, arithmetic, cache, damage, ending, host, layers, processor, queue, requests, samples, schedule,
     steadiness,
@@ -35,12 +36,13 @@ pub fn find(recording: &Recording) -> Vec<Finding> {
         return find_on_one(recording);
     }
     let mut findings: Vec<Finding> = Vec::new();
-    for (number, host) in (0..).zip(&recording.hosts) {
-        for mut finding in find_on_one(&recording.of_host(number)) {
+    for (host, part) in recording.parts() {
+        for mut finding in find_on_one(&part) {
             finding.evidence = format!("{}: {}", host.name, finding.evidence);
             findings.push(finding);
         }
     }
+    let mut findings = one_of_many(findings, APART);
     findings.sort_by_key(|finding| finding.severity);
     findings
 }

@@ -42,6 +42,7 @@ fn beginning() -> Vec<u8> {
         devices: Vec::new(),
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,

@@ -84,6 +84,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         devices: Vec::new(),
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: Vec::new(),
         warnings: plan.warnings.clone(),
         interrupted: false,

@@ -28,6 +28,9 @@ const LINGER_NS: u64 = 500_000;
 const START_LOOK_NS: u64 = 5_000_000;
 /// The longest time that ready workers wait for the moment at which they may begin.
 const LONGEST_WAIT_NS: u64 = 60_000_000_000;
+/// How long before that moment the wait stops sleeping, ns: timers of the kernel are late by this
+/// much.
+const START_SPIN_NS: u64 = 100_000;
 /// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// How long they have to deliver their final recording after the user asked a second time for the
@@ -274,7 +277,8 @@ impl<'a> Supervisor<'a> {
         let sampling = Sampling::open(&self.context.plan, &system, &paths, self.clock);
         if let Start::At(unix_ns) = start {
             let ahead_ns = unix_ns.saturating_sub(self.clock.unix_ns()).min(LONGEST_WAIT_NS);
-            self.clock.sleep_until(self.clock.now_ns() + ahead_ns, 0);
+            self.clock.sleep_until(self.clock.now_ns() + ahead_ns, START_SPIN_NS);
+            self.recording.agreed_start_unix_ns = Some(unix_ns);
         }
         self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();

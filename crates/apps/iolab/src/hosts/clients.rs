@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iolab_hosts::{HostJobs, SharedSecret};
+use iolab_hosts::{HostJobs, Hosts, SharedSecret};
 use iolab_process::INTERRUPTS;
 use iolab_resolve::Mode;
 
@@ -15,7 +15,7 @@ use crate::run_options::Asked;
 
 /// Runs as a client.
 pub(super) fn run(asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
-    refuse_words_of_one_host(asked)?;
+    refuse_words_of_one_host(asked, "--client")?;
     let secret = asked.run.secret.as_deref().map(|path| SharedSecret::read(Path::new(path))).transpose()?;
     let mut hosts = Vec::new();
     for Target { servers, files, remote_files } in targets(&asked.line)? {
@@ -28,6 +28,11 @@ pub(super) fn run(asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
     }
     iolab_process::count_signals();
     let hosts = iolab_hosts::connect(hosts, secret.as_ref(), &INTERRUPTS)?;
+    follow(hosts, asked, mode)
+}
+
+/// From accepted jobs to the report.
+pub(super) fn follow(hosts: Hosts, asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
     let said = hosts.warnings();
     if mode == Mode::Iolab {
         crate::printing::complain(&said);
@@ -47,7 +52,7 @@ pub(super) fn run(asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
 }
 
 /// What belongs to runs on this machine is refused, not ignored.
-fn refuse_words_of_one_host(asked: &Asked) -> Result<(), ExitFailure> {
+pub(super) fn refuse_words_of_one_host(asked: &Asked, with: &str) -> Result<(), ExitFailure> {
     let run = &asked.run;
     for (option, is_given) in [
         ("--daemonize", run.daemonize.is_some()),
@@ -55,19 +60,25 @@ fn refuse_words_of_one_host(asked: &Asked) -> Result<(), ExitFailure> {
         ("--allow-host", !run.allow_host.is_empty()),
     ] {
         if is_given {
-            return Err(ExitFailure::mistake(format!("iolab: {option} is for servers, and does not go with --client")));
+            return Err(ExitFailure::mistake(format!("iolab: {option} is for servers, and does not go with {with}")));
         }
     }
     if !run.debug.is_empty() {
-        return Err(ExitFailure::mistake("iolab: --debug tells of this machine, and does not go with --client"));
+        return Err(ExitFailure::mistake(format!("iolab: --debug tells of this machine, and does not go with {with}")));
     }
     if run.idle_profile.is_some() {
-        return Err(ExitFailure::mistake(
-            "iolab: --idle-prof measures this machine, and does not go with --client: run the jobs on the server itself",
-        ));
+        return Err(ExitFailure::mistake(format!(
+            "iolab: --idle-prof measures this machine, and does not go with {with}: run the jobs on the host itself",
+        )));
     }
     if run.showcmd {
-        return Err(ExitFailure::mistake("iolab: --showcmd does not go with --client: try the job file alone"));
+        return Err(ExitFailure::mistake(format!("iolab: --showcmd does not go with {with}: try the job file alone")));
+    }
+    for (option, is_given) in [("--rank", run.rank.is_some()), ("--start-at", run.start_at_unix_ns.is_some())] {
+        if is_given {
+            let reason = "ranks and their start are arranged then";
+            return Err(ExitFailure::mistake(format!("iolab: {option} does not go with {with}: {reason}")));
+        }
     }
     Ok(())
 }

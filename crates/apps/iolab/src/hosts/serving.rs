@@ -17,6 +17,8 @@ use crate::run_options::Asked;
 
 /// This program, whatever its name is and whether its file has been replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
+/// The hidden subcommand that serves one rank.
+pub(super) const INTERNAL_RANK: &str = "internal-rank";
 /// The hidden subcommand that runs one job of a client.
 const INTERNAL_JOB: &str = "internal-host-job";
 /// Most bytes of a file that holds the number of a process.
@@ -65,6 +67,13 @@ pub(crate) fn internal_job() -> Result<u8, ExitFailure> {
         return Err(ExitFailure::mistake(format!("iolab: {INTERNAL_JOB} is started by servers only")));
     }
     Ok(if iolab_hosts::run_job(&pipeline::pipeline(), socket) { 0 } else { FAILED })
+}
+
+/// Serves one rank over standard input and output.
+pub(crate) fn internal_rank() -> Result<u8, ExitFailure> {
+    iolab_process::count_signals();
+    iolab_hosts::serve_rank(job_command)?;
+    Ok(0)
 }
 
 /// Starts the server as a process of its own, waits until it listens, and writes its number to

@@ -85,6 +85,16 @@ pub(super) fn rank(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
     }
 }
 
+pub(super) fn start_at(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
+    let Some(ns) = crate::dates::moment_ns(text) else {
+        return Err(advise(
+            format!("`{text}` is not a moment"),
+            "seconds since 1970 (1795324917.5; $(date -d '+10 sec' +%s)), or a date and time in UTC (2026-11-27T09:30:00)",
+        ));
+    };
+    Ok(RunOptions { start_at_unix_ns: Some(ns), ..run })
+}
+
 pub(super) fn idle(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
     let profile = match text {
         "calibrate" => IdleProfile::Calibrate,

@@ -1,6 +1,6 @@
 //! The table of run options: name, argument, help, effect, and meaning in a study.
 
-use super::readings::{Refusal, add, blocks, count, eta, formats, idle, number, rank, refusal, time, vary};
+use super::readings::{Refusal, add, blocks, count, eta, formats, idle, number, rank, refusal, start_at, time, vary};
 use super::values::{RunOptions, StudyWords};
 use iolab_jobfile::command_line::{Argument, ProgramOption};
 
@@ -255,6 +255,13 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     .not_in_study(SERVERS),
     valued("rank", "RANK/RANKS", "Run the part of one of several ranks, which launchers start (0/4 to 3/4)", rank)
         .not_in_study("a study runs on one machine: run the job alone"),
+    valued(
+        "start-at",
+        "TIME",
+        "Begin the first operations then: seconds since 1970, or 2026-11-27T09:30:00 (UTC)",
+        start_at,
+    )
+    .not_in_study("a study runs on one machine: run the job alone"),
     switch("cpuclock-test", "Test the processor's clock", on!(cpuclock_test)).letter('T'),
     valued("crctest", "TYPES", "Measure how fast checksums are: all, or these", word!(crctest)).optional().letter('G'),
     valued("memcpytest", "TYPES", "Measure how fast memory is copied: all, or these", word!(memcpytest))

@@ -28,6 +28,7 @@ fn example(option: &RunOption) -> &'static str {
         "alloc-size" => "16k",
         "idle-prof" => "system",
         "rank" => "1/4",
+        "start-at" => "1795324917.5",
         "vary" => "iodepth=1,2",
         _ => "word",
     }

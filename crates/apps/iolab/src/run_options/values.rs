@@ -76,6 +76,8 @@ pub(crate) struct RunOptions {
     pub(crate) allow_host: Vec<String>,
     /// `--rank=RANK/RANKS`: which of several ranks this run is.
     pub(crate) rank: Option<(u32, u32)>,
+    /// `--start-at`, ns since the Unix epoch.
+    pub(crate) start_at_unix_ns: Option<u64>,
     /// `--cpuclock-test`.
     pub(crate) cpuclock_test: bool,
     /// `--crctest[=TYPES]`: empty if the value is missing.

@@ -2,7 +2,6 @@
 
 mod housekeeping;
 mod shown;
-mod since;
 
 use std::path::PathBuf;
 
@@ -133,7 +132,7 @@ impl FilterArguments {
     fn filter(&self) -> Result<Filter, ExitFailure> {
         let now_ns = iolab_clock::Clock::monotonic().unix_ns();
         let since = self.since.as_deref().map(|text| {
-            since::unix_ns(text, now_ns)
+            crate::dates::unix_ns(text, now_ns)
                 .map_err(|reason| ExitFailure::mistake(format!("iolab: --since={text}: {reason}")))
         });
         let option = |text: &String| {

@@ -1,4 +1,5 @@
-//! `iolab hosts merge`: one recording of the parts that ranks or hosts have recorded.
+//! `iolab hosts`: runs jobs on several hosts, and makes one recording of the parts that ranks or
+//! hosts have recorded.
 
 use std::path::Path;
 
@@ -6,13 +7,14 @@ use iolab_archive::recordings::{self, Loaded};
 use iolab_hosts::PartOfRun;
 use iolab_outputs::OutputKind;
 
-use crate::arguments::{HostsAction, MergeArguments};
 use crate::exit::ExitFailure;
+use crate::hosts::{HostsAction, MergeArguments};
 use crate::output::{self, Format};
-use crate::{console, outputs};
+use crate::{console, hosts, outputs};
 
 pub(crate) fn main(action: &HostsAction) -> Result<u8, ExitFailure> {
     match action {
+        HostsAction::Run(arguments) => hosts::launch(arguments),
         HostsAction::Merge(arguments) => merge(arguments),
     }
 }

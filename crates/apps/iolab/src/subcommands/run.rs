@@ -1,9 +1,12 @@
 //! `iolab run`: everything from the job to the report.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::Path;
 
 use iolab_activity::Console;
+use iolab_clock::Clock;
+use iolab_guard::Guard;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
 use iolab_jobfile::{Diagnostic, Surroundings};
@@ -11,6 +14,7 @@ use iolab_options::without_passwords;
 use iolab_pipeline::{IdlenessObserver, JudgedPlan, check_device_settings, left_over_settings};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;
+use iolab_runner::{RunObserver, Spools, Telling};
 
 use crate::debug::Debug;
 use crate::exit::ExitFailure;
@@ -20,6 +24,7 @@ use crate::pipeline::{self, Planned};
 use crate::printing::StandardError;
 use crate::reported::Reported;
 use crate::run_options::{self, Asked, IdleProfile, Program, RunOptions};
+use crate::start_at::StartsAt;
 use crate::{console, debug, hosts, output, self_tests};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
@@ -80,17 +85,35 @@ pub(crate) fn execute_as(
     let preface = debug.preface(planned);
     let reported = Reported { plan, redaction: &planned.redaction, run, mode, format, preface };
     reported.around(|stream, observer, telling| {
-        let Some(profile) = run.idle_profile else {
-            return pipeline::run(planned, guard, stream, observer, telling.as_ref());
+        let Some(unix_ns) = run.start_at_unix_ns else {
+            return run_and_watch(planned, guard, run, stream, observer, telling.as_ref());
         };
-        let mut observer = IdlenessObserver::new(observer, profile == IdleProfile::PerCpu);
-        let (mut recording, spools) = pipeline::run(planned, guard, stream, &mut observer, telling.as_ref())?;
-        match observer.finish() {
-            Ok(idleness) => recording.idleness = Some(idleness),
-            Err(reason) => recording.warnings.push(reason),
-        }
+        let mut observer = StartsAt::new(observer, unix_ns, Clock::monotonic());
+        let (mut recording, spools) = run_and_watch(planned, guard, run, stream, &mut observer, telling.as_ref())?;
+        recording.warnings.extend(observer.warning());
         Ok((recording, spools))
     })
+}
+
+/// Runs, and measures how idle the processors are if that is asked for.
+fn run_and_watch(
+    planned: &Planned,
+    guard: Guard,
+    run: &RunOptions,
+    stream: Option<File>,
+    observer: &mut dyn RunObserver,
+    telling: Option<&Telling>,
+) -> Result<(Recording, Vec<Spools>), ExitFailure> {
+    let Some(profile) = run.idle_profile else {
+        return pipeline::run(planned, guard, stream, observer, telling);
+    };
+    let mut observer = IdlenessObserver::new(observer, profile == IdleProfile::PerCpu);
+    let (mut recording, spools) = pipeline::run(planned, guard, stream, &mut observer, telling)?;
+    match observer.finish() {
+        Ok(idleness) => recording.idleness = Some(idleness),
+        Err(reason) => recording.warnings.push(reason),
+    }
+    Ok((recording, spools))
 }
 
 /// Warns about devices that still have the settings of killed runs.

@@ -100,6 +100,8 @@ const LEFT_OUT: &[&str] = &[
     "fs-cluster-reading",
     "fs-qualify",
     "kv-check",
+    // It needs a remote shell; `program::ranks` has one.
+    "hosts-run",
     "validate",
     // It needs the state that a job saved before a loss of power.
     "verify",

@@ -3,11 +3,41 @@
 use iolab_aggregate::{Latency, WholeRun};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
-use iolab_recording::Recording;
 use iolab_recording::partial::Partial;
+use iolab_recording::{Recording, WorkerOutcome};
 
 use crate::hosts::{Host, jobs, total_ios};
 use crate::support::{Lab, read_recording};
+
+/// The processes below one whose command line has this word.
+fn descendants_named(pid: i32, word: &str) -> Vec<i32> {
+    let mut found = Vec::new();
+    for child in crate::support::children(pid) {
+        let line = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        found.extend(line.contains(word).then_some(child));
+        found.extend(descendants_named(child, word));
+    }
+    found
+}
+
+/// Whether a process was forked by one of the same command line.
+fn is_worker(pid: i32) -> bool {
+    let of = |pid: i32, what: &str| std::fs::read_to_string(format!("/proc/{pid}/{what}")).unwrap_or_default();
+    let parent = of(pid, "stat").rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+    parent.is_some_and(|parent| of(parent, "cmdline") == of(pid, "cmdline"))
+}
+
+/// What the ranks on this machine have kept so far.
+fn partials(lab: &Lab) -> Vec<Recording> {
+    let files = std::fs::read_dir(lab.path("recordings")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let partials = files.filter(|path| path.extension().is_some_and(|extension| extension == "partial"));
+    let read = |path: std::path::PathBuf| Some(Partial::read(&std::fs::read(path).ok()?).ok()?.into_recording());
+    partials.filter_map(read).collect()
+}
+
+/// A remote shell that stays on this machine.
+const SHELL: &str = "--rsh=sh rsh";
+const SHELL_TEXT: &str = "shift; exec sh -c \"$*\"\n";
 
 const JOB: &str = "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=4m\nnumjobs=2\n[first]\nhosts=0\nioengine=null\nrw=write\nbs=4k\nsize=1m\n";
 
@@ -49,6 +79,30 @@ fn the_sum_of_all_parts_is_the_recording_of_all() {
     let of_hosts: u64 = json["hosts"].as_array().unwrap().iter().map(|host| host["total_ios"].as_u64().unwrap()).sum();
     assert_eq!(of_hosts, 4 * 2 * 1024 + 256);
     assert!(json["hosts_together"]["skew_ns"].as_u64().is_some_and(|skew_ns| skew_ns > 0));
+}
+
+#[test]
+fn ranks_begin_at_the_agreed_moment_and_keep_how_far_from_it() {
+    let lab = Lab::new();
+    lab.file("job.fio", JOB);
+    let now = iolab_clock::Clock::monotonic().unix_ns() / 1_000_000_000;
+    let at = |seconds: u64| format!("--start-at={seconds}.25");
+    for (rank, moment) in [("0/2", at(now + 2)), ("1/2", at(now - 10))] {
+        let record = format!("--record=part-{}.iolab", &rank[..1]);
+        let run = lab.run(["run", &format!("--rank={rank}"), &moment, "job.fio", "--no-db", &record]);
+        let run = run.ended(0, "recording saved");
+        assert_eq!(run.errors().contains("had passed for"), rank == "1/2", "{run:?}");
+    }
+    let [first, late] = ["part-0.iolab", "part-1.iolab"].map(|name| read_recording(&lab.path(name)));
+    let agreed_ns = (now + 2) * 1_000_000_000 + 250_000_000;
+    assert_eq!(first.agreed_start_unix_ns, Some(agreed_ns));
+    assert!(first.started_unix_ns >= agreed_ns, "not before it");
+    let merged = lab.run(["hosts", "merge", "part-0.iolab", "part-1.iolab", "--record=all.iolab"]).ended(0, "");
+    assert!(merged.printed().contains(" from the agreed start"), "{merged:?}");
+    let skews: Vec<_> = read_recording(&lab.path("all.iolab")).hosts.iter().map(|host| host.start_skew_ns).collect();
+    let skew_ns = |part: &Recording| part.started_unix_ns as i64 - part.agreed_start_unix_ns.unwrap() as i64;
+    assert_eq!(skews, [Some(skew_ns(&first)), Some(skew_ns(&late))]);
+    lab.run(["run", "--start-at=tomorrow", "job.fio"]).ended(2, "is not a moment");
 }
 
 #[test]
@@ -107,4 +161,109 @@ fn servers_are_ranks_in_the_order_of_the_command_line() {
         jobs(&report).iter().map(|job| (job["jobname"].as_str().unwrap().to_owned(), total_ios(job))).collect();
     let expected = [("a", 20 * 256), ("a", 21 * 256), ("b", 256), ("All clients", 42 * 256)];
     assert_eq!(done, expected.map(|(job, ios)| (job.to_owned(), ios)));
+}
+
+#[test]
+fn ranks_through_a_remote_shell_are_one_run() {
+    let lab = Lab::new();
+    lab.file("job.fio", JOB);
+    lab.file("rsh", SHELL_TEXT);
+    let words = ["hosts", "run", "--hosts=a,b:2", SHELL, "job.fio", "--no-db", "--record=all.iolab"];
+    let report = lab.run(words).ended(0, "recording saved as all.iolab").printed();
+    for said in ["All ranks:", "from the agreed start", "until the last ended: "] {
+        assert!(report.contains(said), "{said}: {report}");
+    }
+    let all = read_recording(&lab.path("all.iolab"));
+    let named: Vec<_> = all.hosts.iter().map(|host| (host.name.as_str(), host.rank, host.port)).collect();
+    assert_eq!(named, [("a", Some(0), None), ("b#1", Some(1), None), ("b#2", Some(2), None)]);
+    assert_eq!(WholeRun::new(&all).throughput(&Direction::ALL).ios, 3 * 2 * 1024 + 256);
+    // They are all on this machine, so there is one clock.
+    assert!(all.hosts.iter().all(|host| host.start_skew_ns.is_some_and(|skew_ns| skew_ns >= 0)));
+    assert!(all.hosts.iter().all(|host| (host.clock_offset_ns, host.clock_error_ns) == (0, 0)));
+}
+
+#[test]
+fn nothing_is_written_before_every_rank_has_agreed() {
+    let lab = Lab::new();
+    lab.file("rsh", SHELL_TEXT);
+    // Rank 1 is refused: its file is the user's.
+    lab.file("precious1", "mine");
+    lab.file("job.fio", "[a]\nfilename=precious$rank\nrw=write\nsize=1m\n");
+    let words = ["hosts", "run", "--hosts=a,b,c", SHELL, "job.fio", "--no-db"];
+    let refused = lab.run(words).ended(3, "rank 1 (b)");
+    assert!(refused.errors().contains("precious1"), "{refused:?}");
+    assert_eq!(std::fs::read(lab.path("precious1")).unwrap(), b"mine");
+    assert!(!lab.path("precious0").exists() && !lab.path("precious2").exists());
+}
+
+#[test]
+fn a_rank_that_fails_ends_the_others_and_all_is_kept() {
+    let lab = Lab::new();
+    lab.file("rsh", SHELL_TEXT);
+    lab.file(
+        "job.fio",
+        "[a]\nioengine=null\nrw=randread\nsize=4m\nrate_iops=1000\ntime_based\nruntime=1h\ninterval=10ms\n",
+    );
+    let words = ["hosts", "run", "--hosts=a,b,c", SHELL, "job.fio", "--no-db", "--record=all.iolab", "--eta=never"];
+    let running = lab.start(words);
+    // The process of one rank's job dies when all of them have measured something.
+    running.until(|_| {
+        let kept = partials(&lab);
+        kept.len() == 3 && kept.iter().all(|read| WholeRun::new(read).throughput(&Direction::ALL).ios > 0)
+    });
+    let jobs: Vec<i32> = descendants_named(running.id() as i32, "internal-host-job")
+        .into_iter()
+        .filter(|pid| !is_worker(*pid))
+        .collect();
+    assert_eq!(jobs.len(), 3, "{jobs:?}");
+    iolab_process::kill(jobs[1], 9);
+    let done = running.finish().ended(1, "the others were ended");
+    assert!(done.errors().contains("the process of the job ended before its results"), "{done:?}");
+    let all = read_recording(&lab.path("all.iolab"));
+    assert!(all.workers.iter().all(|worker| worker.directions[0].ios > 0), "each rank's work is there");
+    let ended =
+        |wanted: fn(&WorkerOutcome) -> bool| all.workers.iter().filter(|worker| wanted(&worker.outcome)).count();
+    assert_eq!(ended(|outcome| matches!(outcome, WorkerOutcome::Finished)), 2, "{:?}", done.errors());
+    assert_eq!(ended(|outcome| matches!(outcome, WorkerOutcome::Crashed { .. })), 1);
+}
+
+#[test]
+fn an_interrupt_ends_all_ranks_with_what_they_have() {
+    let lab = Lab::new();
+    lab.file("rsh", SHELL_TEXT);
+    lab.file(
+        "job.fio",
+        "[a]\nioengine=null\nrw=randread\nsize=4m\nrate_iops=1000\ntime_based\nruntime=1h\ninterval=10ms\n",
+    );
+    let words = ["hosts", "run", "--hosts=a:2", SHELL, "job.fio", "--no-db", "--record=all.iolab", "--eta=never"];
+    let running = lab.start(words);
+    running.until(|_| {
+        let kept = partials(&lab);
+        kept.len() == 2 && kept.iter().all(|read| WholeRun::new(read).throughput(&Direction::ALL).ios > 0)
+    });
+    running.signal(2);
+    running.finish().ended(128, "interrupted");
+    let all = read_recording(&lab.path("all.iolab"));
+    assert!(all.interrupted && all.workers.iter().all(|worker| worker.directions[0].ios > 0));
+}
+
+#[test]
+fn a_launch_that_cannot_be_says_why() {
+    let lab = Lab::new();
+    lab.file("job.fio", JOB);
+    lab.file("rsh", SHELL_TEXT);
+    let run = |words: &[&str]| lab.run(["hosts", "run"].iter().chain(words).copied().collect::<Vec<_>>());
+    run(&["--hosts=a", "--rsh=false", "job.fio"]).ended(1, "no iolab answered there");
+    run(&["--hosts=a", "--rsh=/no/such/shell", "job.fio"]).ended(1, "/no/such/shell");
+    run(&["--hosts=a:0", SHELL, "job.fio"]).ended(2, "number of ranks");
+    run(&["--hosts=a", SHELL, "--dir=/no/such/folder", "job.fio"]).ended(2, "/no/such/folder");
+    run(&["--hosts=a", SHELL, "job.fio", "--rank=0/2"]).ended(2, "--rank does not go with hosts run");
+    run(&["--hosts=a", SHELL, "job.fio", "--repeat=3"]).ended(2, "a study runs on one machine");
+    let shown = run(&["--hosts=a,b:2", SHELL, "--show", "job.fio"]).ended(0, "").printed();
+    assert_eq!(shown.lines().map(|line| line.split(' ').nth(2).unwrap()).collect::<Vec<_>>(), ["a", "b", "b"]);
+    let shown = run(&["--hosts=a,b:2", "--mpi", "--show", "job.fio"]).ended(0, "").printed();
+    assert!(
+        shown.starts_with("mpirun --host a:1,b:2 -np 3 ") && shown.ends_with("iolab-rank run job.fio\n"),
+        "{shown}"
+    );
 }

@@ -133,6 +133,12 @@ pub(crate) struct Running {
     begun_ns: u64,
 }
 
+/// The child processes that the main thread of a process has forked.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
 impl Running {
     pub(crate) fn signal(&self, signal: i32) {
         iolab_process::kill(self.child.id() as i32, signal);
@@ -145,9 +151,7 @@ impl Running {
 
     /// The child processes that it has forked.
     pub(crate) fn children(&self) -> Vec<i32> {
-        let pid = self.child.id();
-        let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+        children(self.child.id() as i32)
     }
 
     /// Whether the program or one of its child processes has mapped a file of this name.

@@ -39,6 +39,7 @@ fn recording(calibration: Option<Calibration>, members: Vec<(WorkerPlan, WorkerR
         devices: vec![],
         observations: None,
         idleness: None,
+        agreed_start_unix_ns: None,
         findings: Vec::new(),
         warnings: vec![],
         interrupted: false,

@@ -11,7 +11,7 @@ fn recording(text: &str) -> Recording {
 
 fn host(name: &str, offset_ns: i64, recording: Recording) -> Gathered {
     let clock = ClockOffset { offset_ns, error_ns: 100 };
-    Gathered { name: name.to_owned(), port: Some(8765), clock, recording, lost: None }
+    Gathered { name: name.to_owned(), port: Some(8765), clock, clock_drift_ns: None, recording, lost: None }
 }
 
 fn observed() -> Recording {
@@ -110,4 +110,16 @@ fn sections_of_different_hosts_do_not_mix() {
     sections.dedup();
     assert_eq!(sections.len(), 2 * of_one);
     assert_eq!(all.sources.len(), plan.sources.len(), "a job file of both is there once");
+}
+
+#[test]
+fn a_run_whose_process_died_was_interrupted_by_nobody() {
+    for interrupted in [false, true] {
+        let mut lost = host("a", 0, observed());
+        lost.recording.interrupted = true;
+        lost.lost = Some("killed".to_owned());
+        let mut other = host("b", 0, observed());
+        other.recording.interrupted = interrupted;
+        assert_eq!(recording_of(vec![lost, other]).interrupted, interrupted);
+    }
 }

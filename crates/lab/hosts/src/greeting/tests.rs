@@ -15,8 +15,8 @@ fn both(
     server: Option<SharedSecret>,
 ) -> (Result<Channel, Reason>, Result<Channel, Reason>) {
     let (one, other) = UnixStream::pair().unwrap();
-    let serving = std::thread::spawn(move || welcome(other.into(), server.as_ref(), &Clock::monotonic()));
-    let greeted = greet(one.into(), client.as_ref(), &Clock::monotonic());
+    let serving = std::thread::spawn(move || welcome(Channel::new(other.into()), server.as_ref(), &Clock::monotonic()));
+    let greeted = greet(Channel::new(one.into()), client.as_ref(), Patience::of(&Clock::monotonic(), GREETING_NS));
     (greeted, serving.join().unwrap())
 }
 
@@ -25,14 +25,14 @@ fn client_hears(answer: &[u8]) -> Reason {
     let (one, mut other) = UnixStream::pair().unwrap();
     other.write_all(answer).unwrap();
     other.shutdown(std::net::Shutdown::Write).unwrap();
-    greet(one.into(), None, &Clock::monotonic()).err().unwrap_or_default()
+    greet(Channel::new(one.into()), None, Patience::of(&Clock::monotonic(), GREETING_NS)).err().unwrap_or_default()
 }
 
 fn server_hears(said: &[u8]) -> (Reason, Vec<u8>) {
     let (one, mut other) = UnixStream::pair().unwrap();
     other.write_all(said).unwrap();
     other.shutdown(std::net::Shutdown::Write).unwrap();
-    let reason = welcome(one.into(), None, &Clock::monotonic()).err().unwrap_or_default();
+    let reason = welcome(Channel::new(one.into()), None, &Clock::monotonic()).err().unwrap_or_default();
     let mut answer = Vec::new();
     other.read_to_end(&mut answer).unwrap();
     (reason, answer)
@@ -82,7 +82,7 @@ fn another_version_is_told_which_ones_they_are() {
     for (protocol, version) in [(PROTOCOL + 1, VERSION), (PROTOCOL, "0.0.1")] {
         let (one, other) = UnixStream::pair().unwrap();
         let clock = Clock::monotonic();
-        let serving = std::thread::spawn(move || welcome(other.into(), None, &Clock::monotonic()));
+        let serving = std::thread::spawn(move || welcome(Channel::new(other.into()), None, &Clock::monotonic()));
         let mut client = Channel::new(one.into());
         client.queue_raw(MARK);
         client.say(&Hello { protocol, version: version.to_owned(), nonce: [0; 32] });

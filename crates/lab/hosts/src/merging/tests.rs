@@ -66,6 +66,20 @@ fn the_slow_host_is_named_and_the_time_of_all_is_told() {
 }
 
 #[test]
+fn the_distance_from_the_agreed_start_is_kept_and_the_farthest_is_told() {
+    let mut parts = vec![part(0, 3, "a"), part(1, 3, "b"), part(2, 3, "c")];
+    for (part, skew_ns) in parts.iter_mut().zip([Some(1_000), Some(-5_000), None]) {
+        let started_ns = part.recording.started_unix_ns;
+        part.recording.agreed_start_unix_ns = skew_ns.map(|skew_ns| started_ns.saturating_add_signed(-skew_ns));
+    }
+    let all = merge(parts).unwrap();
+    assert_eq!(all.hosts.iter().map(|host| host.start_skew_ns).collect::<Vec<_>>(), [Some(1_000), Some(-5_000), None]);
+    assert_eq!(iolab_aggregate::start_skew_ns(&all), Some(5_000));
+    assert_eq!(Recording::from_json(&all.to_json()).unwrap(), all);
+    assert_eq!(iolab_aggregate::start_skew_ns(&merge(vec![part(0, 2, "a"), part(1, 2, "b")]).unwrap()), None);
+}
+
+#[test]
 fn hosts_that_never_ran_together_are_told_so() {
     let mut parts = vec![part(0, 2, "a"), part(1, 2, "b")];
     parts[1].recording.started_unix_ns += 3600 * 1_000_000_000;

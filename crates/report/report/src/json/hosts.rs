@@ -1,6 +1,6 @@
 //! The hosts of a run of several, each with what it did, and what they did together.
 
-use iolab_aggregate::{HostFigures, SpanFigures, hosts_figures};
+use iolab_aggregate::{HostFigures, SpanFigures, hosts_figures, start_skew_ns};
 use iolab_recording::{Host, Recording};
 
 use super::writer::Writer;
@@ -19,6 +19,9 @@ pub(super) fn write(writer: &mut Writer, recording: &Recording) {
         writer.text("fastest", name(beside.fastest().host));
         writer.float("imbalance", beside.imbalance());
         writer.number("skew_ns", beside.skew_ns);
+        if let Some(skew_ns) = start_skew_ns(recording) {
+            writer.number("start_skew_ns", skew_ns);
+        }
         if let Some(together) = &beside.together {
             writer.object("while_all_ran", |writer| write_span(writer, together));
         }
@@ -37,6 +40,12 @@ fn write_host(writer: &mut Writer, host: &Host, done: Option<&HostFigures>) {
     writer.number("clock_error_ns", host.clock_error_ns);
     if host.port.is_some() || host.rank.is_some() {
         writer.number("began_late_ns", host.began_late_ns);
+    }
+    if let Some(skew_ns) = host.start_skew_ns {
+        writer.number("start_skew_ns", skew_ns);
+    }
+    if let Some(drift_ns) = host.clock_drift_ns {
+        writer.number("clock_drift_ns", drift_ns);
     }
     if let Some(rank) = host.rank {
         writer.number("rank", rank);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use iolab_aggregate::{HostsFigures, SpanFigures, hosts_figures};
+use iolab_aggregate::{HostsFigures, SpanFigures, hosts_figures, start_skew_ns};
 use iolab_recording::Recording;
 use iolab_text::{counted, rounded_bytes};
 use iolab_units::rounded_ns;
@@ -21,10 +21,13 @@ pub(super) fn write(text: &mut String, recording: &Recording) {
             // Host 0 is the reference. A comparison without an error was none.
             (0, _) | (_, 0) => String::new(),
             _ => format!(
-                ", clock {}{} +- {}",
-                if host.clock_offset_ns < 0 { "-" } else { "+" },
-                rounded_ns(host.clock_offset_ns.unsigned_abs() as f64),
-                rounded_ns(host.clock_error_ns as f64)
+                ", clock {} +- {}{}",
+                signed(host.clock_offset_ns),
+                rounded_ns(host.clock_error_ns as f64),
+                // What is within the error of both comparisons is none that is known of.
+                host.clock_drift_ns
+                    .filter(|drift_ns| drift_ns.unsigned_abs() > host.clock_error_ns)
+                    .map_or(String::new(), |drift_ns| format!(", drifted {}", signed(drift_ns)))
             ),
         };
         let late = match host.began_late_ns {
@@ -56,11 +59,13 @@ fn write_together(text: &mut String, recording: &Recording, beside: &HostsFigure
     let (slowest, fastest) = (beside.slowest(), beside.fastest());
     let _ = writeln!(
         text,
-        "  slowest {}, fastest {}: {:.1} % of the mean apart; began within {}",
+        "  slowest {}, fastest {}: {:.1} % of the mean apart; began within {}{}",
         name(slowest.host),
         name(fastest.host),
         beside.imbalance() * 100.0,
-        rounded_ns(beside.skew_ns as f64)
+        rounded_ns(beside.skew_ns as f64),
+        start_skew_ns(recording)
+            .map_or(String::new(), |skew_ns| format!(", {} from the agreed start", rounded_ns(skew_ns as f64)))
     );
     match &beside.together {
         Some(together) => writeln!(text, "  while all ran: {}", span(together)),
@@ -68,6 +73,11 @@ fn write_together(text: &mut String, recording: &Recording, beside: &HostsFigure
     }
     .and_then(|()| writeln!(text, "  until the last ended: {}", span(&beside.whole)))
     .unwrap_or_default();
+}
+
+/// A time with its sign.
+fn signed(ns: i64) -> String {
+    format!("{}{}", if ns < 0 { "-" } else { "+" }, rounded_ns(ns.unsigned_abs() as f64))
 }
 
 fn span(span: &SpanFigures) -> String {

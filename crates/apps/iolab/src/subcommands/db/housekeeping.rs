@@ -8,7 +8,8 @@ use iolab_archive::{database, recordings};
 use iolab_store::{Database, DatabaseEntry, Filter};
 use iolab_text::{Alignment, aligned, counted, size_text};
 
-use super::{failed, shown, since};
+use super::{failed, shown};
+use crate::dates;
 use crate::exit::{ExitFailure, FAILED};
 use crate::output;
 
@@ -39,7 +40,7 @@ impl PruneArguments {
     fn retention(&self) -> Result<Retention, ExitFailure> {
         let now_ns = iolab_clock::Clock::monotonic().unix_ns();
         let before = self.before.as_deref().map(|text| {
-            since::unix_ns(text, now_ns)
+            dates::unix_ns(text, now_ns)
                 .map_err(|reason| ExitFailure::mistake(format!("iolab: --before={text}: {reason}")))
         });
         let retention = Retention {

@@ -4,7 +4,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Parses `2d`, `12h`, `30m` or `1w` before now, `2026-11-21` or `2026-11-21T09:30` (UTC) to ns
 /// since the Unix epoch.
-pub(super) fn unix_ns(text: &str, now_unix_ns: u64) -> Result<u64, String> {
+pub(crate) fn unix_ns(text: &str, now_unix_ns: u64) -> Result<u64, String> {
     const FORMS: &str = "how long ago (2d, 12h, 30m, 1w), or a date (2026-11-21, 2026-11-21T09:30)";
     let units = [('m', 60), ('h', 3600), ('d', 86_400), ('w', 7 * 86_400)];
     if let Some((unit, seconds)) = units.iter().find(|(unit, _)| text.ends_with(*unit)) {
@@ -12,6 +12,21 @@ pub(super) fn unix_ns(text: &str, now_unix_ns: u64) -> Result<u64, String> {
         return Ok(now_unix_ns.saturating_sub(number.saturating_mul(seconds * SECOND_NS)));
     }
     date(text).map(|seconds| seconds * SECOND_NS).ok_or_else(|| FORMS.to_owned())
+}
+
+/// Parses seconds since the Unix epoch, with a fraction if it has one, or a date with a time (UTC)
+/// to ns since then.
+pub(crate) fn moment_ns(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if !whole.is_empty()
+        && whole.len() <= 10
+        && [whole, fraction].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+    {
+        let ns: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
+        return Some(whole.parse::<u64>().ok()? * SECOND_NS + ns);
+    }
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    text.contains(['T', ' ']).then(|| date(text)).flatten().map(|seconds| seconds * SECOND_NS)
 }
 
 /// Seconds since the Unix epoch; `None` if the text is not a date after it.
@@ -44,6 +59,21 @@ fn date(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_exact() {
+        for (text, ns) in [
+            ("1795324917", 1_795_324_917 * SECOND_NS),
+            ("1795324917.25", 1_795_324_917 * SECOND_NS + SECOND_NS / 4),
+            ("0.0000000019", 1),
+            ("2026-11-22T05:21:57Z", 1_795_324_917 * SECOND_NS),
+        ] {
+            assert_eq!(moment_ns(text), Some(ns), "{text}");
+        }
+        for text in ["", ".5", "-1", "1e9", "now", "2026-11-22", "12345678901", "2d"] {
+            assert_eq!(moment_ns(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn times_are_read() {

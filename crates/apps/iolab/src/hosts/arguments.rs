@@ -1,0 +1,62 @@
+//! The arguments of `iolab hosts`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// What to do with the recordings of many hosts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostsAction {
+    /// Run one job on several hosts: the ranks begin at one moment and make one recording
+    Run(LaunchArguments),
+    /// Make one recording of the recordings of ranks or hosts, and print its report
+    Merge(MergeArguments),
+}
+
+/// Where ranks run, and how they are started.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LaunchArguments {
+    /// Hosts, each with the number of its ranks (`a,b,c:2`), or a file with one in each line
+    #[arg(long, value_name = "LIST")]
+    pub(crate) hosts: String,
+    /// Remote shell; it gets the host and a command line
+    #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes")]
+    pub(crate) rsh: String,
+    /// This program on the hosts; without it, where it is here
+    #[arg(long, value_name = "PATH")]
+    pub(crate) program: Option<PathBuf>,
+    /// Folder of the jobs on the hosts; without it, the working folder here
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Let `mpirun` start the ranks; needs `iolab-rank` beside this program
+    #[arg(long)]
+    pub(crate) mpi: bool,
+    /// Print the commands that would start the ranks, and do nothing
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// Reach the ranks through this socket, which `iolab-rank` serves
+    #[arg(long, hide = true, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Job files and options, as for `iolab run`
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true,
+        value_name = "JOB FILE | --OPTION=VALUE"
+    )]
+    pub(crate) words: Vec<String>,
+}
+
+/// What to merge, and where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MergeArguments {
+    /// The recording of each rank or host, whole (`.iolab`) or partial (`.iolab.partial`)
+    #[arg(required = true)]
+    pub(crate) parts: Vec<PathBuf>,
+    /// Write the recording of all to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: PathBuf,
+    /// Allow the recording to replace a file that iolab did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+}
