@@ -5,8 +5,8 @@
 //! [`mod@perf`]. All take their figures from [`iolab_aggregate`], so that formats cannot diverge.
 //! fio's formats are reproduced in layout, keys, order and units. Where fio's own figures are known
 //! to mislead (extremes of groups, percentiles above the maximum, shares that add up to more than
-//! 100 %), the layout stays and the figure is corrected. Nothing here does I/O or reads a clock, the
-//! locale or the environment: what depends on them is passed in.
+//! 100 %), the layout stays and the figure is corrected. Nothing here does I/O or reads a clock,
+//! the locale or the environment: what depends on them is passed in.
 
 mod calendar;
 pub mod columns;
