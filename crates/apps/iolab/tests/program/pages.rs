@@ -74,5 +74,6 @@ fn what_cannot_be_shown_is_refused_before_anything_runs() {
     let lab = Lab::new();
     lab.file("job.fio", "[a]\nioengine=null\nsize=64k\n");
     lab.run(["run", "job.fio", "--live"]).ended(2, "--live needs a terminal");
+    lab.run(["run", "job.fio", "--live", "--status-interval=1"]).ended(2, "--output=FILE");
     lab.run(["run", "job.fio", "--web", "--record=/dev/null"]).ended(2, "--web needs a recording in a file");
 }
