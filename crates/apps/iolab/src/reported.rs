@@ -58,6 +58,7 @@ impl Reported<'_> {
         ) -> Result<(Recording, Vec<Spools>), ExitFailure>,
     ) -> Result<Recording, ExitFailure> {
         let Reported { plan, redaction, run, mode, format, preface } = self;
+        one_writer_on_the_terminal(run)?;
         let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
         let mut outputs = outputs::of_run(plan, run)?;
         let keeping = begin_keeping(plan, &mut outputs, run, mode)?;
@@ -115,6 +116,17 @@ impl Reported<'_> {
         }
         Ok(shown)
     }
+}
+
+/// Refuses what would write across the live screen.
+fn one_writer_on_the_terminal(run: &RunOptions) -> Result<(), ExitFailure> {
+    let writes_meanwhile = run.status_interval_ns.is_some() || !run.debug.is_empty();
+    if run.live && run.output.is_none() && writes_meanwhile {
+        return Err(ExitFailure::mistake(
+            "iolab: --live has the whole terminal, on which --status-interval and --debug write: send these to a file with --output=FILE",
+        ));
+    }
+    Ok(())
 }
 
 /// The place of the recording, if it is to be kept.

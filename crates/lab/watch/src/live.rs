@@ -142,9 +142,7 @@ impl<'a> LiveScreen<'a> {
     /// Draws, and handles the keys pressed since.
     fn show(&mut self) -> std::io::Result<()> {
         if self.terminal.is_none() {
-            let mut terminal = ratatui::try_init()?;
-            terminal.clear()?;
-            self.terminal = Some(terminal);
+            self.terminal = Some(ratatui::try_init()?);
             self.covers.set(true);
         }
         while event::poll(Duration::ZERO)? {

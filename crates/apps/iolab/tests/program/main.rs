@@ -33,6 +33,7 @@ mod killed_run;
 mod manners;
 mod nvme_jobs;
 mod pace_of_jobs;
+mod pages;
 mod perf_command;
 mod ranks;
 mod replay;
