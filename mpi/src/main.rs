@@ -196,7 +196,10 @@ fn lead(
     command.args(["hosts", "run", &format!("--hosts={}", names.join(",")), &format!("--socket={}", path.display())]);
     command.args(words).process_group(0);
     let mut client = command.spawn().map_err(|error| format!("{}: {error}", program.display()))?;
-    let clients = match accept(&listener, &mut client, names.len())? {
+    let accepted = accept(&listener, &mut client, names.len());
+    // Connections outlive their socket's name, and this process may be killed.
+    let _ = std::fs::remove_dir_all(folder);
+    let clients = match accepted? {
         Connected::All(clients) => clients,
         Connected::Ended(code) => {
             Relay::new(carrier, ROOT, own, Vec::new()).end(names.len());

@@ -1,5 +1,7 @@
 //! Which workers count, and what is reported as one.
 
+use std::collections::BTreeMap;
+
 use iolab_plan::WorkerPlan;
 use iolab_recording::{Recording, WorkerRecording};
 
@@ -14,21 +16,26 @@ pub fn members(recording: &Recording) -> Vec<Member<'_>> {
 }
 
 fn plan_of<'a>(recording: &'a Recording, worker: &WorkerRecording) -> Option<&'a WorkerPlan> {
-    recording.plan.workers.iter().find(|plan| plan.number == worker.number)
+    let plans = &recording.plan.workers;
+    // Nearly always a worker stands at the place of its number.
+    let there = plans.get(worker.number as usize).filter(|plan| plan.number == worker.number);
+    there.or_else(|| plans.iter().find(|plan| plan.number == worker.number))
 }
 
 /// The workers that count, split into what is reported as one: every worker for itself, or all of a
 /// group that asked for that, on each server of a client by itself.
 pub(crate) fn reported(recording: &Recording) -> Vec<Vec<Member<'_>>> {
     let mut entries: Vec<Vec<Member<'_>>> = Vec::new();
+    let mut groups: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     let by_host = recording.is_of_servers();
     for (plan, worker) in members(recording) {
-        let same = entries.iter_mut().find(|entry| {
-            let first = entry[0].0;
-            let together = !by_host || first.host == plan.host;
-            plan.group_reporting && first.group_reporting && first.group == plan.group && together
-        });
-        match same {
+        if !plan.group_reporting {
+            entries.push(vec![(plan, worker)]);
+            continue;
+        }
+        let entry = (plan.group, if by_host { plan.host } else { 0 });
+        let place = *groups.entry(entry).or_insert(entries.len());
+        match entries.get_mut(place) {
             Some(entry) => entry.push((plan, worker)),
             None => entries.push(vec![(plan, worker)]),
         }

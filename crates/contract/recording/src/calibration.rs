@@ -5,6 +5,8 @@
 //! share of the time per I/O, and the one judgement, whether this share is too large. It is a lower
 //! bound: caches are warm, and nothing else happens between two operations.
 
+use std::collections::BTreeMap;
+
 use iolab_plan::{Reach, WorkerPlan};
 use iolab_units::rounded_ns;
 use serde::{Deserialize, Serialize};
@@ -86,18 +88,29 @@ impl TimerLateness {
     }
 }
 
+/// Workers by number.
+type Members<'a> = BTreeMap<u32, (&'a WorkerPlan, &'a WorkerRecording)>;
+
 impl Calibration {
     /// The tool's part in what `members` measured, one entry for each kind of loop among them.
     /// Workers that completed nothing or were not calibrated have none.
     pub fn overheads(&self, members: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<LoopOverhead> {
-        self.loops.iter().filter_map(|cost| self.overhead(cost, members)).collect()
+        let by_number: Members<'_> = members.iter().map(|(plan, worker)| (plan.number, (*plan, *worker))).collect();
+        let (Some((first, _)), Some((last, _))) = (by_number.first_key_value(), by_number.last_key_value()) else {
+            return Vec::new();
+        };
+        // Of thousands of ranks, nearly all loops are those of others.
+        let may_be = |cost: &&LoopCost| {
+            let ends = (cost.workers.first(), cost.workers.last());
+            matches!(ends, (Some(lowest), Some(highest)) if lowest <= last && highest >= first)
+        };
+        self.loops.iter().filter(may_be).filter_map(|cost| self.overhead(cost, &by_number)).collect()
     }
 
-    fn overhead(&self, cost: &LoopCost, members: &[(&WorkerPlan, &WorkerRecording)]) -> Option<LoopOverhead> {
+    fn overhead(&self, cost: &LoopCost, members: &Members<'_>) -> Option<LoopOverhead> {
         let (mut workers, mut ios, mut runtime_ns) = (0, 0, 0);
         let (mut null, mut waits) = (true, false);
-        let calibrated = |plan: &WorkerPlan| cost.workers.binary_search(&plan.number).is_ok();
-        for (plan, worker) in members.iter().filter(|(plan, _)| calibrated(plan)) {
+        for (plan, worker) in cost.workers.iter().filter_map(|number| members.get(number)) {
             let completed = worker.sync.ios + worker.directions.iter().map(|direction| direction.ios).sum::<u64>();
             if completed > 0 {
                 (workers, ios, runtime_ns) = (workers + 1, ios + completed, runtime_ns + worker.runtime_ns);

@@ -2,12 +2,12 @@
 //! each number.
 //!
 //! The parts are recordings of a run of two jobs, as ranks on different hosts deliver them. What
-//! the network costs is not simulated.
+//! the network costs is not simulated; times are those of the processor.
 
 use std::io::Write;
 
 use iolab_aggregate::{figures, hosts_figures};
-use iolab_clock::Clock;
+use iolab_clock::thread_processor_ns;
 use iolab_hosts::{PartOfRun, merge};
 use iolab_plan::Rank;
 use iolab_recording::Recording;
@@ -23,10 +23,9 @@ fn main() {
 }
 
 fn row(base: &Recording, ranks: u32) -> String {
-    let clock = Clock::monotonic();
     let held_before = resident_bytes();
     let mut received = 0;
-    let begun_ns = clock.now_ns();
+    let begun_ns = thread_processor_ns();
     let parts: Vec<PartOfRun> = (0..ranks)
         .map(|number| {
             let json = part(base, number, ranks).to_json();
@@ -35,21 +34,21 @@ fn row(base: &Recording, ranks: u32) -> String {
             PartOfRun { name: format!("part {number}"), recording, notes: Vec::new() }
         })
         .collect();
-    let read_ns = clock.now_ns() - begun_ns;
+    let read_ns = thread_processor_ns() - begun_ns;
     let held = resident_bytes().saturating_sub(held_before);
-    let begun_ns = clock.now_ns();
+    let begun_ns = thread_processor_ns();
     let merged = merge(parts).expect("parts of one run");
-    let merged_ns = clock.now_ns() - begun_ns;
+    let merged_ns = thread_processor_ns() - begun_ns;
     let peak = peak_bytes();
-    let begun_ns = clock.now_ns();
+    let begun_ns = thread_processor_ns();
     let shown = figures(&merged);
     let beside = hosts_figures(&merged).expect("several hosts");
-    let figures_ns = clock.now_ns() - begun_ns;
+    let figures_ns = thread_processor_ns() - begun_ns;
     assert_eq!((beside.hosts.len(), merged.hosts.len()), (ranks as usize, ranks as usize));
     assert!(shown.all_hosts.is_some());
-    let begun_ns = clock.now_ns();
+    let begun_ns = thread_processor_ns();
     let saved = merged.to_json().len();
-    let saved_ns = clock.now_ns() - begun_ns;
+    let saved_ns = thread_processor_ns() - begun_ns;
     let mib = |bytes: usize| bytes as f64 / (1 << 20) as f64;
     let seconds = |ns: u64| ns as f64 / 1e9;
     format!(

@@ -20,8 +20,10 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::seal::{Seals, TAG_BYTES};
 
 const HEADER_BYTES: usize = 5;
-/// Bytes read at once.
+/// Bytes read at once when much comes.
 const READ_BYTES: usize = 256 << 10;
+/// Bytes read first: of thousands of channels, most have little or nothing.
+const FIRST_BYTES: usize = 4 << 10;
 /// Most bytes of a frame before the ends have greeted each other.
 const GREETING_BYTES: usize = 4 << 10;
 
@@ -184,12 +186,16 @@ impl Channel {
     /// sent before can still be taken.
     pub(crate) fn fill(&mut self) -> Result<(), ChannelError> {
         let most = HEADER_BYTES + TAG_BYTES + self.most_bytes;
+        let mut room = FIRST_BYTES;
         while !self.is_closed && self.incoming.len() < most {
             let before = self.incoming.len();
-            self.incoming.resize(before + READ_BYTES.min(most - before), 0);
+            self.incoming.resize(before + room.min(most - before), 0);
             let answer = self.ends.receive(&mut self.incoming[before..]);
             let count = answer.unwrap_or(0);
             self.incoming.truncate(before + count);
+            if count == room {
+                room = READ_BYTES;
+            }
             match answer {
                 Ok(0) => self.is_closed = true,
                 Ok(_) | Err(Errno::INTR) => {}

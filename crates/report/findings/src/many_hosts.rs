@@ -14,8 +14,8 @@ pub(crate) fn one_of_many(findings: Vec<Finding>, apart: usize) -> Vec<Finding> 
             [.., last] if alike.len() == apart => {
                 let (known, others) = &mut made[*last];
                 *others += 1;
-                known.jobs.extend(finding.jobs);
-                known.jobs.dedup();
+                let new = finding.jobs.into_iter().filter(|job| !known.jobs.contains(job));
+                known.jobs.extend(new.collect::<Vec<_>>());
             }
             _ => {
                 alike.push(made.len());
@@ -26,8 +26,6 @@ pub(crate) fn one_of_many(findings: Vec<Finding>, apart: usize) -> Vec<Finding> 
     let told = |(mut finding, others): (Finding, usize)| {
         if others > 0 {
             finding.evidence += &format!("; and {others} more of this kind");
-            finding.jobs.sort_unstable();
-            finding.jobs.dedup();
         }
         finding
     };
