@@ -1,6 +1,7 @@
 //! The engines of this build. Adding one: its crate, its conformance tests, one line here.
 //!
-//! `of` compiles a loop for the engine's lane; slow engines share one (`slow_queue`, `slow_calls`).
+//! `of` compiles a loop for the engine's lane; slow engines share three (`slow_queue`, `slow_calls`,
+//! `slow_performer`).
 
 use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};
@@ -12,11 +13,11 @@ type SpdkBdev =
 /// Every engine, in the order `iolab engines` lists them.
 static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_posix::read_write::Psync>(),
-    EngineEntry::of::<iolab_engine_posix::read_write::Sync>(),
-    EngineEntry::of::<iolab_engine_posix::read_write::Vsync>(),
-    EngineEntry::of::<iolab_engine_posix::read_write::Pvsync>(),
+    EngineEntry::slow_performer::<iolab_engine_posix::read_write::Sync>(),
+    EngineEntry::slow_queue::<iolab_engine_posix::read_write::Vsync>(),
+    EngineEntry::slow_performer::<iolab_engine_posix::read_write::Pvsync>(),
     EngineEntry::of::<iolab_engine_posix::read_write::Pvsync2>(),
-    EngineEntry::of::<iolab_engine_posix::read_write::Splice>(),
+    EngineEntry::slow_performer::<iolab_engine_posix::read_write::Splice>(),
     EngineEntry::of::<iolab_engine_uring::Uring>(),
     EngineEntry::of::<iolab_engine_uring::UringCmd>(),
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
@@ -32,10 +33,10 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::slow_queue::<iolab_engine_iscsi::Iscsi>(),
     EngineEntry::slow_queue::<iolab_engine_sg::Sg>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
-    EngineEntry::of::<iolab_engine_kv::Kv>(),
-    EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),
+    EngineEntry::slow_performer::<iolab_engine_kv::Kv>(),
+    EngineEntry::slow_queue::<iolab_engine_posix::posixaio::PosixAio>(),
     EngineEntry::of::<iolab_engine_posix::mmap::Mmap>(),
-    EngineEntry::of::<iolab_engine_net::Net>(),
+    EngineEntry::slow_queue::<iolab_engine_net::Net>(),
     EngineEntry::of::<iolab_engine_null::NullEngine>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileCreate>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileStat>(),
@@ -46,7 +47,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::Falloc>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::Ftruncate>(),
     EngineEntry::slow_calls::<iolab_engine_null::Cpuio>(),
-    EngineEntry::of::<iolab_engine_null::Exec>(),
+    EngineEntry::slow_calls::<iolab_engine_null::Exec>(),
 ];
 
 /// The table for lookups.

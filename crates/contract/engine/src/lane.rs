@@ -134,10 +134,6 @@ pub trait Lane {
     /// Whether `perform` works.
     const PERFORMS: bool = false;
 
-    /// Whether an operation that moves nothing is the end of all that there is, so that the job
-    /// ends without an error, such as a stream whose other end has closed.
-    const ENDS: bool = false;
-
     /// Takes one operation. It need not be visible to the device before `flush`.
     fn submit(&mut self, op: &Op) -> Submission;
 
@@ -173,6 +169,12 @@ pub trait Lane {
     /// The errno.
     fn zone_call(&mut self, _file: u32, _call: ZoneCall<'_>) -> Result<(), i32> {
         Err(ENOSYS)
+    }
+
+    /// Whether an operation that moves nothing is the end of all that there is, so that the job
+    /// ends without an error, such as a stream whose other end has closed. Cold.
+    fn ends(&self) -> bool {
+        false
     }
 
     /// Remarks for the user about the opening of the lane, e.g. which faster way the kernel refused

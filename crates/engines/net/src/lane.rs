@@ -162,7 +162,6 @@ impl NetLane {
 
 impl Lane for NetLane {
     const SYNCHRONOUS: bool = false;
-    const ENDS: bool = true;
 
     fn submit(&mut self, op: &Op) -> Submission {
         if self.queue.len() >= self.depth {
@@ -208,6 +207,10 @@ impl Lane for NetLane {
             }
         }
         Ok(reaped)
+    }
+
+    fn ends(&self) -> bool {
+        true
     }
 }
 

@@ -145,7 +145,6 @@ impl ExecLane {
 
 impl Lane for ExecLane {
     const SYNCHRONOUS: bool = true;
-    const ENDS: bool = true;
 
     fn submit(&mut self, op: &Op) -> Submission {
         if self.finished.is_full() {
@@ -176,6 +175,10 @@ impl Lane for ExecLane {
 
     fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    fn ends(&self) -> bool {
+        true
     }
 }
 

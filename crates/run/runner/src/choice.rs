@@ -230,6 +230,7 @@ pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer, C: Checker>(
 ) -> HotLoop<'a, L, R, P, C> {
     let plan = task.plan;
     let queue = queue_of(&plan.queue);
+    let ends = parts.lane.ends();
     let room = plan.queue.batch_complete_max.map_or(queue.depth, |most| (most as usize).clamp(1, queue.depth));
     HotLoop {
         lane: parts.lane,
@@ -246,7 +247,7 @@ pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer, C: Checker>(
         done: Completions::with_room(room),
         queue,
         watch: parts.watch,
-        trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device).with_end(L::ENDS),
+        trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device).with_end(ends),
         unflushed: 0,
         in_flight: 0,
     }

@@ -1,8 +1,8 @@
 //! How a worker opens its lane, and lanes of several engines that share one loop.
 //!
-//! The loop is compiled once for each type of lane. For an engine whose operations take many
-//! microseconds (a network, a library, a system call that changes a directory), a call through a
-//! pointer is not measurable, but a further copy of the loop costs compile time and a larger
+//! The loop is compiled once for each type of lane. For an engine whose operations take a
+//! microsecond or more (a system call with a seek before it, a library, a network), a call through
+//! a pointer is not measurable, but a further copy of the loop costs compile time and a larger
 //! program. So such engines put their lanes into a [`BoxedLane`].
 
 use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait, ZoneCall};
@@ -22,7 +22,9 @@ trait PointedLane {
     fn submit(&mut self, op: &Op) -> Submission;
     fn flush(&mut self) -> Result<(), LaneError>;
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError>;
+    fn perform(&mut self, op: &Op) -> Result<i32, i32>;
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32>;
+    fn ends(&self) -> bool;
     fn notes(&self) -> &[String];
 }
 
@@ -39,8 +41,16 @@ impl<L: Lane> PointedLane for L {
         Lane::reap(self, wait, out)
     }
 
+    fn perform(&mut self, op: &Op) -> Result<i32, i32> {
+        Lane::perform(self, op)
+    }
+
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {
         Lane::zone_call(self, file, call)
+    }
+
+    fn ends(&self) -> bool {
+        Lane::ends(self)
     }
 
     fn notes(&self) -> &[String] {
@@ -49,22 +59,25 @@ impl<L: Lane> PointedLane for L {
 }
 
 /// A lane of any engine, reached through a pointer. Its parameters are the constants of the lane
-/// inside; such a lane neither fuses nor performs.
-pub(crate) struct BoxedLane<const SYNCHRONOUS: bool, const ENDS: bool>(Box<dyn PointedLane>);
+/// inside; such a lane does not fuse.
+pub(crate) struct BoxedLane<const SYNCHRONOUS: bool, const PERFORMS: bool>(Box<dyn PointedLane>);
 
-impl<const SYNCHRONOUS: bool, const ENDS: bool> BoxedLane<SYNCHRONOUS, ENDS> {
+impl<const SYNCHRONOUS: bool, const PERFORMS: bool> BoxedLane<SYNCHRONOUS, PERFORMS> {
     pub(crate) fn new<L: Lane + 'static>(lane: L) -> Self {
         const {
-            assert!(L::SYNCHRONOUS == SYNCHRONOUS && L::ENDS == ENDS, "the constants are those of the lane inside");
-            assert!(!L::FUSES && !L::PERFORMS, "a lane that saves calls has a loop of its own");
+            assert!(
+                L::SYNCHRONOUS == SYNCHRONOUS && L::PERFORMS == PERFORMS,
+                "the constants are those of the lane inside"
+            );
+            assert!(!L::FUSES, "a lane that saves calls has a loop of its own");
         }
         BoxedLane(Box::new(lane))
     }
 }
 
-impl<const SYNCHRONOUS: bool, const ENDS: bool> Lane for BoxedLane<SYNCHRONOUS, ENDS> {
+impl<const SYNCHRONOUS: bool, const PERFORMS: bool> Lane for BoxedLane<SYNCHRONOUS, PERFORMS> {
     const SYNCHRONOUS: bool = SYNCHRONOUS;
-    const ENDS: bool = ENDS;
+    const PERFORMS: bool = PERFORMS;
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {
@@ -81,8 +94,17 @@ impl<const SYNCHRONOUS: bool, const ENDS: bool> Lane for BoxedLane<SYNCHRONOUS, 
         self.0.reap(wait, out)
     }
 
+    #[inline]
+    fn perform(&mut self, op: &Op) -> Result<i32, i32> {
+        self.0.perform(op)
+    }
+
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {
         self.0.zone_call(file, call)
+    }
+
+    fn ends(&self) -> bool {
+        self.0.ends()
     }
 
     fn notes(&self) -> &[String] {

@@ -40,8 +40,8 @@ impl EngineEntry {
         EngineEntry::living::<E>(|task| worker::live(task, &E::DESCRIPTION, E::open))
     }
 
-    /// The entry of an engine with a queue whose operations take many microseconds. It shares one
-    /// loop with all others of this kind.
+    /// The entry of an engine with a queue whose operations take a microsecond or more. It shares
+    /// one loop with all others of this kind.
     pub const fn slow_queue<E: Engine>() -> EngineEntry {
         EngineEntry::boxed::<E, false, false>()
     }
@@ -51,9 +51,14 @@ impl EngineEntry {
         EngineEntry::boxed::<E, true, false>()
     }
 
-    const fn boxed<E: Engine, const SYNCHRONOUS: bool, const ENDS: bool>() -> EngineEntry {
+    /// The same for an engine that performs ([`iolab_engine::Lane::PERFORMS`]).
+    pub const fn slow_performer<E: Engine>() -> EngineEntry {
+        EngineEntry::boxed::<E, true, true>()
+    }
+
+    const fn boxed<E: Engine, const SYNCHRONOUS: bool, const PERFORMS: bool>() -> EngineEntry {
         EngineEntry::living::<E>(|task| {
-            let open = |request: &LaneRequest<'_>| E::open(request).map(BoxedLane::<SYNCHRONOUS, ENDS>::new);
+            let open = |request: &LaneRequest<'_>| E::open(request).map(BoxedLane::<SYNCHRONOUS, PERFORMS>::new);
             worker::live(task, &E::DESCRIPTION, open)
         })
     }

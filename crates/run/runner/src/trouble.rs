@@ -20,7 +20,7 @@ pub(crate) struct Trouble<'a> {
     /// A full device ends the job without an error (`fill_device`).
     full_is_the_end: bool,
     /// An operation that moves nothing ends the job without an error
-    /// ([`iolab_engine::Lane::ENDS`]).
+    /// ([`iolab_engine::Lane::ends`]).
     nothing_is_the_end: bool,
     fatal: Option<Fatal>,
     /// The first block that did not verify, and how many did not: the job continues, and has
