@@ -1,7 +1,7 @@
 //! The engines of this build. Adding one: its crate, its conformance tests, one line here.
 //!
-//! `of` compiles a loop for the engine's lane; slow engines share three (`slow_queue`, `slow_calls`,
-//! `slow_performer`).
+//! `of` compiles a loop for the engine's lane; slow engines share three (`slow_queue`,
+//! `slow_calls`, `slow_performer`).
 
 use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};

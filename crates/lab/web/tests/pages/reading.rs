@@ -72,7 +72,7 @@ fn a_run_has_a_page_events_and_metrics_until_it_ends() {
     assert!(names.len() >= 5 && names[..4].iter().all(|name| *name == "part"), "{names:?}");
     assert_eq!(names.last(), Some(&"ended"), "{names:?}");
     assert!(text.contains("\"href\":\"/ended/now.iolab\""), "{text}");
-    // For a moment, a process that another test starts may have the file open, and its lock with it.
+    // For a moment, a process that another test starts may have the file open, and its lock, too.
     for _ in 0..500 {
         if get(&router, "/live/now.iolab").place() == "/ended/now.iolab" {
             break;
