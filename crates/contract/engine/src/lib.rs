@@ -2,8 +2,9 @@
 //!
 //! An [`Engine`] is cold: a constant description and `open`. A [`Lane`] is hot: owned by one
 //! thread, monomorphised into the runner's loop, with the operations submit, flush and reap.
-//! Engines never read a clock, never print, never allocate between `open` and drop. The
-//! [`conformance`] module holds the tests that every engine instantiates.
+//! Engines never print, never allocate between `open` and drop, and read a clock only to end a
+//! wait. Those with a client of something remote write a [`LaneClient`]. The [`conformance`] module
+//! holds the tests that every engine instantiates.
 
 mod client_lane;
 pub mod conformance;

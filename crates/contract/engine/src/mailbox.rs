@@ -62,7 +62,7 @@ impl Mailbox {
     }
 
     /// The descriptor that becomes readable when there are results.
-    pub fn bell(&self) -> Option<BorrowedFd<'_>> {
+    fn bell(&self) -> Option<BorrowedFd<'_>> {
         self.bell.as_ref().map(AsFd::as_fd)
     }
 

@@ -26,7 +26,7 @@ impl GfapiLane {
 
     fn execute(&self, op: &Op) -> Result<isize, i32> {
         let file = *self.opened.handles.get(op.file as usize).ok_or(libc::EBADF)?;
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let moves = op.kind.moves_data();
         let length = if moves { op.length as usize } else { 0 };
         let slot = self.view.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).ok_or(libc::EFAULT)?;
         let (functions, none) = (self.opened.volume.functions, std::ptr::null_mut());

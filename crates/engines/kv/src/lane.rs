@@ -199,7 +199,7 @@ impl Lane for KvLane {
     }
 
     fn perform(&mut self, op: &Op) -> Result<i32, i32> {
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let moves = op.kind.moves_data();
         if let Some(size) = self.asked.value_size.filter(|size| moves && *size != u64::from(op.length)) {
             if self.notes.iter().all(|note| !note.starts_with("value_size")) {
                 self.notes.push(format!(

@@ -66,7 +66,7 @@ impl Flights {
     /// Notes an operation that moves at most `most` bytes. `None`: its buffer is not in its slot.
     #[inline]
     pub(crate) fn begin(&mut self, op: &Op, connection: usize, most: u32) -> Option<Flight> {
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let moves = op.kind.moves_data();
         let length = if moves { op.length.min(most) } else { op.length };
         let slot = usize::from(op.slot);
         let mut place = 0;

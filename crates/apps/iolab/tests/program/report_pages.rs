@@ -70,3 +70,19 @@ fn a_recording_becomes_a_page() {
     assert_eq!(printed.trim_end(), read(&lab, "x.html").trim_end());
     lab.run(["report", "x.iolab", "--output-format=json,html"]).ended(2, "html cannot be combined with other formats");
 }
+
+#[test]
+fn latencies_become_files_of_hdr_histogram_beside_those_of_a_user() {
+    let lab = Lab::new();
+    lab.job("[a/b]\nioengine=null\nsize=1m\nrw=read\n");
+    std::fs::create_dir(lab.path("hdr")).unwrap();
+    let mine = lab.file("hdr/a_b.0.read.clat.hgrm", "mine");
+    let said = "a_b.0.read.clat.hgrm";
+    lab.run(["report", "it.iolab", "--hdr=hdr"]).ended(3, said);
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), "mine");
+    lab.run(["report", "it.iolab", "--hdr=hdr", "--force"]).ended(0, "");
+    assert!(read(&lab, "hdr/a_b.0.read.clat.hgrm").contains("1.000000000000"));
+    lab.run(["report", "it.iolab", "--hdr=new"]).ended(0, "");
+    assert!(lab.path("new").join(said).is_file());
+    lab.run(["report", "it.iolab", "--hdr=new"]).ended(0, "");
+}
