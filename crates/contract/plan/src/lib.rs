@@ -38,8 +38,8 @@ pub use worker::{
     NumaPolicy, PercentilePlan, ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
 };
 pub use workload::{
-    BlockSizes, FileService, FileServiceKind, Pattern, RandomGenerator, RandomMap, Sequencer, StridePlan, SyncCadence,
-    SyncFileRangePlan, WorkloadPlan,
+    BlockSizes, FileService, FileServiceKind, Pattern, RandomGenerator, RandomMap, Sequencer, SprandomPlan, StridePlan,
+    SyncCadence, SyncFileRangePlan, WorkloadPlan,
 };
 pub use zones::{ZonePlan, ZoneResetPlan};
 

@@ -43,6 +43,9 @@ pub struct WorkloadPlan {
     /// `zonemode=zbd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZonePlan>,
+    /// `sprandom`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sprandom: Option<SprandomPlan>,
     /// Operations with a priority of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priorities: Option<PriorityPlan>,
@@ -199,4 +202,22 @@ pub struct StridePlan {
     pub zone_bytes: u64,
     /// `zoneskip`: bytes between zones.
     pub skip_bytes: u64,
+}
+
+/// `sprandom`: fill an SSD so that it is in the steady state of random writes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SprandomPlan {
+    /// `spr_op`: spare flash divided by capacity.
+    pub over_provisioning: f64,
+    /// `spr_num_regions`: parts of the flash that are filled one after the other.
+    pub regions: u32,
+    /// `spr_cs`: write cache of the drive, bytes; 0: none.
+    pub cache_bytes: u64,
+}
+
+impl SprandomPlan {
+    /// Writes of one pass over `blocks` blocks.
+    pub fn writes(&self, blocks: u64) -> u64 {
+        blocks + (blocks as f64 * self.over_provisioning) as u64
+    }
 }

@@ -36,6 +36,7 @@ mod replay;
 mod request;
 mod seeds;
 mod sizes;
+mod sprandom;
 mod status;
 mod steady;
 mod verify;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolab_plan::WorkerPlan;
+use iolab_plan::{WorkerPlan, WorkloadPlan};
 
 use crate::groups::{Placement, job_name};
 use crate::job::Job;
@@ -10,7 +10,7 @@ use crate::job::texts;
 use crate::request::{ResolveRequest, Resolving};
 use crate::{
     blocks, buffers, engine, errors, files, limits, logs, measurement, pacing, pattern, process, queue, replay, sizes,
-    status, verify, workload, zones,
+    sprandom, status, verify, workload, zones,
 };
 
 /// Resolves all clones of a section and adds them.
@@ -55,7 +55,7 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
     }
     engine::check(job, &pattern.directions, layout.direct);
     let mut zoned = None;
-    let extents = match trace {
+    let mut extents = match trace {
         Some(trace) => {
             zones::refuse_trace(job);
             replay::extents(job, trace)
@@ -68,7 +68,8 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
             sizes::resolve(job, &pattern, &blocks, &layout, targets)
         }
     };
-    let workload = workload::resolve(job, pattern, blocks, &extents.files, zoned);
+    let fill = sprandom::resolve(job, &pattern, &blocks, &mut extents);
+    let workload = WorkloadPlan { sprandom: fill, ..workload::resolve(job, pattern, blocks, &extents.files, zoned) };
     let limits = limits::resolve(job, &extents);
     let verify = verify::resolve(job, &workload, &extents.files);
     zones::check_verify(job, &workload, verify.as_ref());

@@ -44,6 +44,7 @@ pub(crate) fn resolve(
         file_service: distribution::files(job, files.len()),
         sync: sync(job),
         stride: zones::stride(job),
+        sprandom: None,
         zones: zoned,
         priorities: own_priorities,
         pattern,

@@ -41,6 +41,8 @@ const JOBS: &[&str] = &[
     "filename=/data/big rw=randwrite bs=64k zonemode=zbd zonesize=256m zone_reset_frequency=0.1 max_open_zones=3",
     "filename=/dev/zoned direct=1 rw=randwrite bs=64k zonemode=zbd",
     "size=1m rw=randread random_distribution=sequence:0,2,1",
+    "size=4m rw=randwrite",
+    "size=400m rw=randwrite sprandom=1",
     "size=1m rw=write ioengine=libaio",
     "size=1m rw=randwrite bs=16k verify=pattern_hdr verify_pattern=0xab",
     "size=1m rw=write verify=md5 verify_backlog=4 trim_percentage=5 trim_backlog=4",

@@ -246,3 +246,31 @@ fn sizes_count_zones_and_the_job_uses_whole_ones() {
                      size=2z\nnumjobs=2\noffset_increment=2z\n";
     assert!(refusals(different, |_| {}).iter().any(|one| one.reason.contains("same range")));
 }
+
+#[test]
+fn sprandom_writes_the_whole_flash_once() {
+    let worker_of = |options: &str| worker(&format!("size=40m rw=randwrite sprandom=1 {options}"));
+    let usual = worker_of("");
+    let plan = usual.workload.sprandom.expect("it was asked for");
+    assert_eq!((plan.over_provisioning, plan.regions, plan.cache_bytes), (0.15, 100, 0));
+    assert_eq!(usual.limits.io_bytes, 46 << 20);
+    assert_eq!(worker_of("spr_op=0.5 io_size=1m bs=8k").limits.io_bytes, 60 << 20);
+    assert_eq!(worker_of("random_generator=lfsr nrfiles=4").limits.io_bytes, 46 << 20);
+    assert_eq!(worker("size=40m rw=randwrite").workload.sprandom, None);
+    let refused = [
+        ("rw=randread", "conditions a drive by random writes, and rw is randread"),
+        ("rw=write", "conditions a drive by random writes"),
+        ("rw=randwrite bsrange=4k-8k", "needs one block size"),
+        ("rw=randwrite ba=512", "needs one block size"),
+        ("rw=randwrite random_generator=tausworthe", "which this random_generator does not"),
+        ("rw=randwrite spr_op=0", "no steady state"),
+        ("rw=randwrite spr_num_regions=1", "at least two regions"),
+        ("rw=randwrite spr_num_regions=100000", "too few for 100000 regions"),
+        ("rw=randwrite spr_cs=1m", "would hold all of it"),
+        ("rw=randwrite random_distribution=zipf:1.1", "both decide where writes go"),
+    ];
+    for (options, reason) in refused {
+        let refused = refusals(&section(&format!("size=40m sprandom=1 {options}")), |_| {});
+        assert!(refused[0].reason.contains(reason), "{options}: {}", refused[0].reason);
+    }
+}

@@ -8,7 +8,7 @@ use crate::files::{Files, ServedFiles, SingleFile};
 use crate::lfsr::ShiftRegisterWalk;
 use crate::pairs::Pairs;
 use crate::permutation::PermutedWalk;
-use crate::placement::{Mapped, Once, Placement, Sequenced, Sequential, Skewed, Skipping, Strided, Uniform};
+use crate::placement::{Mapped, Once, Placement, Sequenced, Sequential, Skewed, Skipping, Sprandom, Strided, Uniform};
 use crate::priorities::Prioritised;
 use crate::shape::Shape;
 use crate::sizes::{DrawnSizes, FixedSizes, Sizes};
@@ -115,6 +115,12 @@ impl Assembly<'_> {
         if self.is_sequenced() || plan.stride.is_some() {
             let placement = self.wrapped(&lengths)?;
             return self.sized(placement);
+        }
+        if let Some(fill) = &plan.sprandom {
+            return match plan.generator {
+                RandomGenerator::Default => self.sized(Sprandom::<PermutedWalk>::new(fill, &shape, &lengths)),
+                RandomGenerator::Lfsr => self.sized(Sprandom::<ShiftRegisterWalk>::new(fill, &shape, &lengths)),
+            };
         }
         match Kind::of(plan, &shape) {
             Kind::Sequential => self.sized(Sequential::new(&shape, &lengths)),

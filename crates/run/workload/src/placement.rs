@@ -9,6 +9,7 @@ mod mapped;
 mod sequenced;
 mod sequential;
 mod skewed;
+mod sprandom;
 mod strided;
 mod uniform;
 
@@ -16,6 +17,7 @@ pub(crate) use mapped::Mapped;
 pub(crate) use sequenced::Sequenced;
 pub(crate) use sequential::{Sequential, Skipping};
 pub(crate) use skewed::Skewed;
+pub(crate) use sprandom::Sprandom;
 pub(crate) use strided::Strided;
 pub(crate) use uniform::{Once, Uniform};
 

@@ -6,7 +6,7 @@ use iolab_text::{counted, every, exact_ns as time_ns};
 use super::amounts::{bytes, list, or, triple, variant, yes};
 use super::{Line, pace_lines, target_lines, verify_lines};
 use crate::describe::add;
-use crate::{BlockSizes, Distribution, IoPriority, PriorityPlan, PriorityShare, WorkerPlan, ZonePlan};
+use crate::{BlockSizes, Distribution, IoPriority, PriorityPlan, PriorityShare, SprandomPlan, WorkerPlan, ZonePlan};
 
 /// All lines of a worker, in chapters.
 pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
@@ -151,9 +151,30 @@ fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     if let Some(plan) = &load.zones {
         zones(plan, lines);
     }
+    if let Some(plan) = &load.sprandom {
+        sprandom(plan, lines);
+    }
     if let Some(plan) = &load.priorities {
         priorities(plan, lines);
     }
+}
+
+/// `sprandom`.
+fn sprandom(plan: &SprandomPlan, lines: &mut Vec<Line>) {
+    let cache = if plan.cache_bytes == 0 { "none".to_owned() } else { bytes(plan.cache_bytes) };
+    add(
+        lines,
+        "steady state",
+        vec![
+            (
+                "over-provisioning",
+                format!("{} %", (plan.over_provisioning * 1e4).round() / 100.0),
+                &["sprandom", "spr_op"],
+            ),
+            ("regions", plan.regions.to_string(), &["spr_num_regions"]),
+            ("write cache", cache, &["spr_cs"]),
+        ],
+    );
 }
 
 /// `cmdprio_*`.

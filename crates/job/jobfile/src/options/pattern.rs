@@ -211,8 +211,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Precondition an SSD by writing in the order of its steady state",
-        status: SupportStatus::Refused("drives are conditioned by --precondition of studies"),
+        summary: "Bring an SSD into the steady state of random writes by one pass over its flash",
+        details: "Writes each block once in random order, and some of them again, so that the flash holds valid data as it \
+                  does after long random writes: for rw=randwrite with one block size, on a drive that holds no data (new, \
+                  formatted or trimmed). Writes spr_op more than the file has bytes, whatever io_size says.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -222,8 +224,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: ValueKind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("100"),
-        summary: "Number of regions of sprandom",
-        status: SupportStatus::NoEffect("it is for sprandom, which is refused"),
+        summary: "Parts of the flash that sprandom fills one after the other",
+        details: "More regions follow the steady state more closely, and need less memory.",
         accepts: &[("50", "50")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -233,8 +235,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: ValueKind::Floats { most: 1, min: 0.0, max: 1.0 },
         default: DefaultValue::Text("0.15"),
-        summary: "Over-provisioning assumed by sprandom",
-        status: SupportStatus::NoEffect("it is for sprandom, which is refused"),
+        summary: "Over-provisioning of the drive, for sprandom: spare flash divided by capacity",
         accepts: &[("0.07", "0.07")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -244,9 +245,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: ValueKind::Size,
         default: DefaultValue::Text("0"),
-        summary: "Cache size assumed by sprandom",
-        status: SupportStatus::NoEffect("it is for sprandom, which is refused"),
-        accepts: &[("1g", "1g")],
+        summary: "Write cache of the drive, for sprandom",
+        details: "If it is not 0, a block is written again only after a whole region, so that the drive cannot replace it in \
+                  its cache. A region must be larger than the cache.",
+        accepts: &[("1m", "1m")],
         rejects: &["x"],
         ..OptionEntry::BLANK
     },
