@@ -93,6 +93,7 @@ impl Engine for Simulated {
             files: FileUse::Nothing,
             moves_data: true,
             trims: true,
+            trims_ranges: false,
             syncs: true,
             direct: true,
             extends_files: true,

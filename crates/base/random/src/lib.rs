@@ -6,8 +6,10 @@
 //! always gives the same sequence.
 
 mod mersenne;
+mod permutation;
 
 pub use mersenne::Mersenne64;
+pub use permutation::Permutation;
 
 /// The increment of the counter of splitmix64: 2^64 divided by the golden ratio, made odd.
 pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

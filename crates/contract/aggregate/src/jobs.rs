@@ -8,7 +8,8 @@
 
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
 use iolab_recording::{
-    DepthUse, DriftRecording, LoopOverhead, Recording, ScheduleRecording, SyncRecording, WorkerOutcome, WorkerRecording,
+    BlockErrors, DepthUse, DriftRecording, LoopOverhead, Recording, ScheduleRecording, SyncRecording, WorkerOutcome,
+    WorkerRecording,
 };
 
 use crate::direction::DirectionFigures;
@@ -39,6 +40,8 @@ pub struct JobFigures<'a> {
     pub mixed: Option<DirectionFigures>,
     /// Each file, of jobs with several that asked for it.
     pub files: Vec<CountedFile>,
+    /// Trims and errors of each block, of jobs that count them.
+    pub block_errors: Option<BlockErrors>,
     /// Flushes.
     pub sync: SyncRecording,
     /// Latency bands.
@@ -141,6 +144,7 @@ pub(crate) fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) 
         directions,
         mixed: beside,
         files: counted_files(members),
+        block_errors: block_errors(&workers),
         sync,
         depth: batches(|depth| &depth.at_submit, false),
         submit: batches(|depth| &depth.submit_batches, true),
@@ -173,6 +177,13 @@ fn schedule(workers: &[&WorkerRecording]) -> Option<ScheduleRecording> {
 
 fn drift(workers: &[&WorkerRecording]) -> Option<DriftRecording> {
     workers.iter().filter_map(|worker| worker.drift.clone()).reduce(|mut all, one| {
+        all.join(&one);
+        all
+    })
+}
+
+fn block_errors(workers: &[&WorkerRecording]) -> Option<BlockErrors> {
+    workers.iter().filter_map(|worker| worker.block_errors.clone()).reduce(|mut all, one| {
         all.join(&one);
         all
     })

@@ -68,6 +68,8 @@ pub struct Capabilities {
     pub moves_data: bool,
     /// Whether `Trim` works.
     pub trims: bool,
+    /// Whether one `Trim` can have several ranges.
+    pub trims_ranges: bool,
     /// Whether `Sync`, `DataSync` and `SyncFileRange` work; where not, the runner calls the kernel.
     pub syncs: bool,
     /// Whether `direct=1` is possible.
@@ -105,6 +107,7 @@ impl Capabilities {
         files: FileUse::Devices,
         moves_data: true,
         trims: true,
+        trims_ranges: false,
         syncs: true,
         direct: true,
         extends_files: false,

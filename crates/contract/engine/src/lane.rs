@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use iolab_memory::PoolView;
 use iolab_options::Settings;
 
-use crate::{Completion, DeviceZones, EngineDescription, Op, ZoneCall};
+use crate::{Completion, DeviceZones, EngineDescription, Op, TrimRanges, ZoneCall};
 
 /// An engine: constant facts and a way to open lanes.
 pub trait Engine {
@@ -158,6 +158,15 @@ pub trait Lane {
     /// operation does not need.
     #[inline]
     fn perform(&mut self, _op: &Op) -> Result<i32, i32> {
+        Err(ENOSYS)
+    }
+
+    /// From now on, trims have these ranges. Only for engines with
+    /// [`crate::Capabilities::trims_ranges`]. Cold.
+    ///
+    /// # Errors
+    /// The errno.
+    fn set_trim_ranges(&mut self, _ranges: TrimRanges) -> Result<(), i32> {
         Err(ENOSYS)
     }
 

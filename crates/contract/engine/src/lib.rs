@@ -14,6 +14,7 @@ mod finished;
 mod lane;
 pub mod mailbox;
 mod op;
+mod trim_ranges;
 pub mod waiting;
 mod zones;
 
@@ -26,4 +27,5 @@ pub use lane::{
     Wait,
 };
 pub use op::{Completion, Op, OpKind, io_priority, pack_priority};
+pub use trim_ranges::{TrimExtent, TrimRanges};
 pub use zones::{DeviceZones, ZoneCall, ZoneKind, ZoneStatus};

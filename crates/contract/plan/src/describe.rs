@@ -4,6 +4,7 @@
 //! layout is for people; programs read the plan's JSON.
 
 mod amounts;
+mod order_lines;
 mod pace_lines;
 mod target_lines;
 mod verify_lines;

@@ -146,6 +146,9 @@ pub struct MeasurementPlan {
     /// (`per_file_stats`).
     #[serde(default)]
     pub per_file: bool,
+    /// Count trims and errors of each block of this many bytes (`block_error_percentiles`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_errors_bytes: Option<u64>,
     /// Averaging window of the bandwidth summary (`bwavgtime`), ms.
     pub bandwidth_window_ms: u64,
     /// Averaging window of the IOPS summary (`iopsavgtime`), ms.

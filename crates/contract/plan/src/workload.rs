@@ -43,6 +43,9 @@ pub struct WorkloadPlan {
     /// `zonemode=zbd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZonePlan>,
+    /// Ranges of each trim, if it has several (`num_range`); the block size is that of all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim_ranges: Option<u32>,
     /// `sprandom`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprandom: Option<SprandomPlan>,

@@ -4,6 +4,7 @@
 //! it, now or years later. It is saved as one JSON document whose first field says its format; see
 //! [`Recording::to_json`]. Nothing here measures, renders or does I/O.
 
+mod block_errors;
 mod calibration;
 mod drift;
 mod event;
@@ -26,6 +27,7 @@ mod spooled;
 mod steady;
 mod worker;
 
+pub use block_errors::{BlockErrors, BlockTrims};
 pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, LoopOverhead, METHOD, TimerLateness};
 pub use drift::{DriftInterval, DriftRecording};
 pub use event::{Event, Progress, State, WorkerProgress};

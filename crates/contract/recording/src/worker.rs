@@ -6,7 +6,7 @@ use iolab_text::grouped;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::readable;
-use crate::{DriftRecording, HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
+use crate::{BlockErrors, DriftRecording, HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
 
 /// One worker's results. All times are ns; run times count from the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct WorkerRecording {
     /// (`per_file_stats`) and has several files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileRecording>,
+    /// Trims and errors of each block, if the job counts them (`block_error_percentiles`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_errors: Option<BlockErrors>,
     /// fsync, fdatasync and sync_file_range.
     pub sync: SyncRecording,
     /// Operations per interval, on a grid common to all workers.

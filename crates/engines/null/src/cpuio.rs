@@ -62,6 +62,7 @@ impl Engine for Cpuio {
             files: FileUse::Nothing,
             moves_data: false,
             trims: false,
+            trims_ranges: false,
             syncs: false,
             direct: true,
             extends_files: true,

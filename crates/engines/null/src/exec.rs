@@ -71,6 +71,7 @@ impl Engine for Exec {
             files: FileUse::Nothing,
             moves_data: false,
             trims: false,
+            trims_ranges: false,
             syncs: false,
             direct: true,
             extends_files: true,

@@ -6,6 +6,7 @@
 //!
 //! Unsafe because it lends the pool of slots, which outlives the lane, to a device.
 
+mod trims;
 mod zones;
 
 use std::cell::OnceCell;
@@ -13,12 +14,14 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_engine::{
-    Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, Wait, ZoneCall,
+    Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission, TrimRanges, Wait,
+    ZoneCall,
 };
 use iolab_nvme_driver::{CommandOutcome, DataWindow, DriverError, Namespace, Submit, WaitPolicy};
 use iolab_nvme_spec::zone::ZoneSendAction;
 use iolab_virtual_ssd::Subsystem;
 
+use self::trims::Trims;
 use crate::any_transport::AnyPair;
 use crate::errno;
 use crate::event_notes;
@@ -47,6 +50,8 @@ pub struct NvmeLane {
     devices: Box<[Device]>,
     /// For time-outs only.
     clock: Clock,
+    /// The ranges of trims, if they have several.
+    trims: Option<Trims>,
     /// What the devices reported, once there is something to tell.
     told: Box<OnceCell<Vec<String>>>,
 }
@@ -147,6 +152,7 @@ impl NvmeLane {
             sleeps: options.queue.wait != WaitPolicy::Poll,
             devices: Box::new([]),
             clock: Clock::monotonic(),
+            trims: None,
             told: Box::default(),
         };
         let (mut queues, mut files, mut devices) = (Vec::new(), Vec::new(), Vec::new());
@@ -214,7 +220,10 @@ impl NvmeLane {
                 }
                 pair.manage_zone(slot, namespace, lba, ZoneSendAction::RESET)
             }
-            OpKind::Trim => pair.deallocate(slot, namespace, &[(lba, blocks)]),
+            OpKind::Trim => match &mut self.trims {
+                None => pair.deallocate(slot, namespace, &[(lba, blocks)]),
+                Some(trims) => pair.deallocate(slot, namespace, trims.of(op, shift)),
+            },
             OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => pair.flush_cache(slot, namespace),
         };
         if answer == Submit::Accepted {
@@ -325,6 +334,11 @@ impl Lane for NvmeLane {
             std::hint::spin_loop();
         }
         Ok(found)
+    }
+
+    fn set_trim_ranges(&mut self, ranges: TrimRanges) -> Result<(), i32> {
+        self.trims = Some(Trims::new(ranges));
+        Ok(())
     }
 
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {

@@ -65,7 +65,11 @@ impl Engine for Nvme {
             fsyncs and trims become Read, Write, Flush and Dataset Management commands. Jobs run as threads of one \
             process.",
         options: &options::OPTIONS,
-        capabilities: Capabilities { polling: Polling::UnlessOption("wait", "interrupt"), ..Capabilities::DEVICES },
+        capabilities: Capabilities {
+            trims_ranges: true,
+            polling: Polling::UnlessOption("wait", "interrupt"),
+            ..Capabilities::DEVICES
+        },
         trials: &[EngineProbe {
             topic: "virtual SSD",
             words: &["--ioengine=nvme", "--thread", "--filename=trtype=VIRT model=ideal size=64M"],

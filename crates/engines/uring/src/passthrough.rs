@@ -41,6 +41,7 @@ impl Engine for UringCmd {
                   the device. Needs root. Jobs run as threads of one process.",
         options: &options::OPTIONS,
         capabilities: Capabilities {
+            trims_ranges: true,
             polling: Polling::WithOption(&["hipri", "sqthread_poll"]),
             ..Capabilities::DEVICES
         },

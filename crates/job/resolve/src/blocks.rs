@@ -18,6 +18,8 @@ pub(crate) struct Blocks {
     pub(crate) align_bytes: PerDirection<u64>,
     pub(crate) unaligned: bool,
     pub(crate) by_randomness: bool,
+    /// Ranges of each trim, if it has several; the size is that of all of them.
+    pub(crate) trim_ranges: Option<u32>,
 }
 
 impl Blocks {
@@ -51,7 +53,41 @@ pub(crate) fn resolve(job: &Job<'_>, pattern: &Pattern) -> Blocks {
     warn_of_unused(job, &splits, &ranges);
     check_bounds(job, pattern, &sizes);
     let unaligned = job.on("bs_unaligned");
-    Blocks { align_bytes: align(job, pattern, &sizes), unaligned, by_randomness: job.on("bs_is_seq_rand"), sizes }
+    let align_bytes = align(job, pattern, &sizes);
+    let by_randomness = job.on("bs_is_seq_rand");
+    let mut blocks = Blocks { align_bytes, unaligned, by_randomness, sizes, trim_ranges: None };
+    if job.count("num_range") > 1 {
+        trim_ranges(job, pattern, &mut blocks);
+    }
+    blocks
+}
+
+/// `num_range`: an operation is as long as all ranges of a trim.
+fn trim_ranges(job: &Job<'_>, pattern: &Pattern, blocks: &mut Blocks) {
+    let (count, trim) = (job.count("num_range"), Direction::Trim.index());
+    let range_bytes = blocks.sizes[trim].min();
+    let bytes = range_bytes.saturating_mul(u64::from(count));
+    let others = ["random_distribution", "percentage_random", "zonemode", "verify", "read_iolog", "sprandom"];
+    let (reason, suggestion) = if pattern.directions != [Direction::Trim] {
+        (format!("num_range is for trims, and rw is {}", pattern.word), "use rw=trim or rw=randtrim")
+    } else if !job.engine.capabilities.trims_ranges {
+        let reason = format!("{} trims one range at a time", job.engine.name);
+        (reason, "use ioengine=nvme or ioengine=io_uring_cmd, or remove num_range")
+    } else if !blocks.fixed(&pattern.directions) || blocks.align_bytes[trim] != range_bytes || pattern.every > 1 {
+        ("num_range needs one block size, which is also the alignment of offsets".to_owned(), "for example bs=64k")
+    } else if bytes > MAX_BLOCK {
+        (format!("{count} ranges of {range_bytes} bytes are more than 2 GiB"), "use a smaller bs or num_range")
+    } else if let Some(name) = others.into_iter().find(|name| job.has(name)) {
+        (format!("num_range and {name} cannot be combined: both decide what is trimmed"), "use one of them")
+    } else if job.word("io_submit_mode") == "offload" {
+        ("num_range cannot be combined with io_submit_mode=offload".to_owned(), "use one of them")
+    } else {
+        blocks.sizes[trim] = BlockSizes::Fixed(bytes);
+        blocks.align_bytes[trim] = bytes;
+        blocks.trim_ranges = Some(count);
+        return;
+    };
+    job.error("num_range", reason, suggestion);
 }
 
 fn warn_of_unused<A, B>(job: &Job<'_>, splits: &PerDirection<Option<A>>, ranges: &PerDirection<Option<B>>) {

@@ -1,6 +1,7 @@
 //! What is measured and how it is shown.
 
-use iolab_plan::{ClockChoice, LimitPlan, MeasurementPlan, PercentilePlan, UnifiedReporting};
+use iolab_options::Direction;
+use iolab_plan::{ClockChoice, FilePlan, LimitPlan, MeasurementPlan, PercentilePlan, UnifiedReporting, WorkloadPlan};
 
 use crate::job::Job;
 use crate::readings;
@@ -10,7 +11,12 @@ use crate::request::Mode;
 const INTERVAL_MS: (u64, u64) = (10, 1000);
 
 /// Resolves measurement and presentation.
-pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
+pub(crate) fn resolve(
+    job: &Job<'_>,
+    limits: &LimitPlan,
+    workload: &WorkloadPlan,
+    files: &[FilePlan],
+) -> MeasurementPlan {
     let disabled = |name| job.on(job.later(name, "gtod_reduce").unwrap_or(name));
     let slat = !disabled("disable_slat");
     let clat = !disabled("disable_clat");
@@ -31,6 +37,7 @@ pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
         sample_interval_ns,
         trace_block: trace_block(job, sample_interval_ns),
         per_file: per_file(job, clat),
+        block_errors_bytes: block_errors(job, workload, files),
         bandwidth_window_ms,
         iops_window_ms,
         percentiles: percentiles(job, slat, clat, lat),
@@ -110,6 +117,30 @@ fn per_file(job: &Job<'_>, clat: bool) -> bool {
         );
     }
     asked && clat
+}
+
+/// Most blocks whose trims are counted: 1 GiB of counters.
+const MOST_COUNTED_BLOCKS: u64 = 1 << 28;
+
+/// The unit in which trims and errors are counted: that of trims, or of writes where there are none.
+fn block_errors(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]) -> Option<u64> {
+    if !job.on("block_error_percentiles") {
+        return None;
+    }
+    let unit = [Direction::Trim, Direction::Write].into_iter().find(|one| workload.pattern.directions.contains(one));
+    let Some(unit) = unit else {
+        let reason = "block_error_percentiles has no effect, because the job neither trims nor writes";
+        job.warn("block_error_percentiles", reason, "for example rw=trimwrite");
+        return None;
+    };
+    let block_bytes = workload.block_sizes[unit.index()].min().max(1);
+    let blocks = files.iter().map(|file| file.length_bytes.div_ceil(block_bytes)).fold(0_u64, u64::saturating_add);
+    if blocks > MOST_COUNTED_BLOCKS {
+        let reason = format!("counting trims of {blocks} blocks would take {} GiB of memory", blocks >> 28);
+        job.error("block_error_percentiles", reason, "use larger blocks, or a smaller size");
+        return None;
+    }
+    Some(block_bytes)
 }
 
 /// Percentiles of a latency require that it is measured.

@@ -89,7 +89,7 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
         engine: engine::resolve(job),
         queue: queue::resolve(job, workload.pattern.random),
         pacing: pacing::resolve(job, &workload),
-        measurement: measurement::resolve(job, &limits),
+        measurement: measurement::resolve(job, &limits, &workload, &extents.files),
         limits,
         buffers: buffers::resolve(job, &workload),
         logs: logs::resolve(job, &name),

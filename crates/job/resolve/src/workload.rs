@@ -44,6 +44,7 @@ pub(crate) fn resolve(
         file_service: distribution::files(job, files.len()),
         sync: sync(job),
         stride: zones::stride(job),
+        trim_ranges: blocks.trim_ranges,
         sprandom: None,
         zones: zoned,
         priorities: own_priorities,

@@ -42,6 +42,8 @@ const JOBS: &[&str] = &[
     "filename=/dev/zoned direct=1 rw=randwrite bs=64k zonemode=zbd",
     "size=1m rw=randread random_distribution=sequence:0,2,1",
     "size=4m rw=randwrite",
+    "size=4m rw=trimwrite",
+    "ioengine=exports address=far://shelf bs=8k rw=randtrim",
     "size=400m rw=randwrite sprandom=1",
     "size=1m rw=write ioengine=libaio",
     "size=1m rw=randwrite bs=16k verify=pattern_hdr verify_pattern=0xab",

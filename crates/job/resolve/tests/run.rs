@@ -227,10 +227,10 @@ fn engines() {
 
 #[test]
 fn options_that_are_not_built_yet() {
-    let text = section("size=1m num_range=4");
+    let text = section("size=1m fdp=1");
     for mode in [Mode::Iolab, Mode::Fio] {
         let refused = refusals(&text, |request| request.mode = mode);
-        assert!(refused[0].reason.contains("num_range is not supported yet: a discard"), "{refused:?}");
+        assert!(refused[0].reason.contains("fdp is not supported yet: writes carry no"), "{refused:?}");
     }
     for accepted in ["size=1m verify=0 flow=0", "size=1m gtod_cpu=1", "size=1m lockfile=none num_range=1"] {
         worker(accepted);

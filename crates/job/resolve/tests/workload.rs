@@ -274,3 +274,34 @@ fn sprandom_writes_the_whole_flash_once() {
         assert!(refused[0].reason.contains(reason), "{options}: {}", refused[0].reason);
     }
 }
+
+#[test]
+fn a_trim_of_several_ranges_is_as_long_as_all_of_them() {
+    let of = |options: &str| worker(&format!("ioengine=exports address=far://shelf bs=8k rw=randtrim {options}"));
+    let several = of("num_range=4").workload;
+    assert_eq!((several.trim_ranges, several.block_sizes[2].clone()), (Some(4), BlockSizes::Fixed(32 << 10)));
+    assert_eq!(several.align_bytes[2], 32 << 10);
+    assert_eq!(of("num_range=1").workload.trim_ranges, None);
+    let refused = [
+        ("ioengine=exports address=far://shelf rw=randrw", "num_range is for trims, and rw is randrw"),
+        ("ioengine=exports address=far://shelf rw=trimwrite", "num_range is for trims"),
+        ("ioengine=libaio size=1m rw=trim filename=/dev/disk", "libaio trims one range at a time"),
+        ("ioengine=exports address=far://shelf rw=trim bsrange=4k-8k", "needs one block size"),
+        ("ioengine=exports address=far://shelf rw=trim bs=1g", "more than 2 GiB"),
+        ("ioengine=exports address=far://shelf rw=randtrim random_distribution=zipf", "both decide what is trimmed"),
+    ];
+    for (options, reason) in refused {
+        let refused = refusals(&section(&format!("{options} num_range=4")), |_| {});
+        assert!(refused.iter().any(|one| one.reason.contains(reason)), "{options}: {refused:?}");
+    }
+}
+
+#[test]
+fn trims_are_counted_in_blocks_of_their_size() {
+    let of = |options: &str| worker(&format!("size=1m block_error_percentiles=1 {options}")).measurement;
+    assert_eq!(of("rw=trimwrite bs=8k filename=/dev/disk").block_errors_bytes, Some(8192));
+    assert_eq!(of("rw=write bs=16k").block_errors_bytes, Some(16384));
+    assert_eq!(of("rw=read").block_errors_bytes, None);
+    let refused = refusals(&section("size=2t bs=4k rw=randwrite norandommap block_error_percentiles=1"), |_| {});
+    assert!(refused[0].reason.contains("of 536870912 blocks would take 2 GiB"), "{refused:?}");
+}

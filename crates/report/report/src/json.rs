@@ -120,6 +120,7 @@ fn write_job(writer: &mut Writer, (name, job): Named<'_>, recording: &Recording,
         direction::write_direction(writer, mixed, percentiles, plus);
     }
     write_files(writer, job);
+    write_block_errors(writer, job);
     write_schedule(writer, job);
     write_drift(writer, job);
     write_overheads(writer, job);
@@ -222,6 +223,26 @@ fn write_files(writer: &mut Writer, job: &JobFigures<'_>) {
                 writer.float("iops", of.done.ios_per_second());
                 writer.number("bw_bytes", of.done.bytes_per_second() as u64);
                 direction::write_latency(writer, "clat_ns", &of.clat, Some(percentiles), false);
+            });
+        }
+    });
+}
+
+/// An object that only iolab writes, for jobs that count trims and errors of blocks.
+fn write_block_errors(writer: &mut Writer, job: &JobFigures<'_>) {
+    let Some(found) = &job.block_errors else { return };
+    writer.object("block_errors", |writer| {
+        writer.number("block_bytes", found.block_bytes);
+        for (end, trims) in found.ends() {
+            writer.object(&end.replace(' ', "_"), |writer| {
+                writer.number("blocks", trims.blocks());
+                writer.object("trims_percentile", |writer| {
+                    for percent in &job.plan.measurement.percentiles.list {
+                        if let Some(trims) = trims.percentile(*percent) {
+                            writer.number(&format!("{percent:.6}"), trims);
+                        }
+                    }
+                });
             });
         }
     });

@@ -4,9 +4,10 @@
 use std::fs::File;
 
 use iolab_histogram::Histogram;
-use iolab_plan::{IoPriority, LogPlan, MeasurementPlan, PerDirection, PriorityPlan};
+use iolab_plan::{Direction, FilePlan, IoPriority, LogPlan, MeasurementPlan, PerDirection, PriorityPlan};
 use iolab_recording::WorkerRecording;
 
+use crate::block_errors::BlockCounters;
 use crate::files::FileCounters;
 use crate::interval_stream::Sources;
 use crate::latencies::Latencies;
@@ -27,6 +28,7 @@ pub struct DetailedRecorder {
     max_latency_ns: PerDirection<u64>,
     exceeded: Option<LatencyExceeded>,
     files: Option<FileCounters>,
+    blocks: Option<BlockCounters>,
     priorities: Option<Priorities>,
     logs: Option<Logs>,
     histogram_log: Option<HistogramLog>,
@@ -72,6 +74,7 @@ impl DetailedRecorder {
             max_latency_ns: [0; 3],
             exceeded: None,
             files: None,
+            blocks: None,
             priorities: None,
             logs: None,
             histogram_log: None,
@@ -87,6 +90,11 @@ impl DetailedRecorder {
     /// Also counts for each of this number of files.
     pub fn count_files(&mut self, files: usize) {
         self.files = Some(FileCounters::new(files));
+    }
+
+    /// Also counts trims and errors of each block of this many bytes.
+    pub fn count_blocks(&mut self, files: &[FilePlan], block_bytes: u64) {
+        self.blocks = Some(BlockCounters::new(files, block_bytes));
     }
 
     /// Also measures the latencies of each priority; `own` is that of the worker. With `total`,
@@ -140,6 +148,9 @@ impl Recorder for DetailedRecorder {
         if let Some(files) = &mut self.files {
             files.count(sample);
         }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.completed(sample);
+        }
         if let Some(priorities) = &mut self.priorities {
             priorities.count(sample);
         }
@@ -163,6 +174,12 @@ impl Recorder for DetailedRecorder {
             submitted_ns: run.submitted_ns,
             reaped_ns: run.reaped_ns,
         });
+    }
+
+    fn failed(&mut self, direction: Direction, file: u32, offset: u64, bytes: u64) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.failed(direction, file, offset, bytes);
+        }
     }
 
     fn start_measuring(&mut self, now_ns: u64) {
@@ -236,6 +253,9 @@ impl Recorder for DetailedRecorder {
         }
         if let Some(files) = &self.files {
             files.write_to(recording);
+        }
+        if let Some(blocks) = &self.blocks {
+            blocks.write_to(recording);
         }
         if let Some(priorities) = &self.priorities {
             priorities.write_to(recording);

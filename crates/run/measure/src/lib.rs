@@ -7,6 +7,7 @@
 //! time, log files, a latency limit). None allocates per operation, reads a clock or knows an
 //! engine: stamps come from the runner.
 
+mod block_errors;
 mod detailed;
 mod files;
 mod interval_stream;

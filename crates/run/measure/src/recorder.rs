@@ -70,6 +70,9 @@ pub trait Recorder {
     /// Operations with the same stamps completed.
     fn completed_run(&mut self, run: &Run);
 
+    /// A part of a file could not be read, written or trimmed.
+    fn failed(&mut self, _direction: Direction, _file: u32, _offset: u64, _bytes: u64) {}
+
     /// The measured part begins: discards the ramp.
     fn start_measuring(&mut self, now_ns: u64);
 

@@ -108,6 +108,7 @@ pub(crate) fn choose<C: Chosen>(
         || logged
         || limited
         || plan.workload.priorities.is_some()
+        || measurement.block_errors_bytes.is_some()
         || (latencies != [true; 3] && latencies != [false; 3])
     {
         let recorder = detailed(task, tally, logged, synchronous, origin_ns)?;
@@ -168,6 +169,9 @@ fn detailed(
     recorder.limit_latency(plan.errors.max_latency_ns);
     if counts_files(plan) {
         recorder.count_files(plan.files.len());
+    }
+    if let Some(block_bytes) = plan.measurement.block_errors_bytes {
+        recorder.count_blocks(&plan.files, block_bytes);
     }
     if let Some(priorities) = &plan.workload.priorities {
         let own = plan.process.io_priority.map_or(IoPriority::default(), |(class, level, hint)| IoPriority {

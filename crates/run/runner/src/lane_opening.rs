@@ -5,7 +5,11 @@
 //! a pointer is not measurable, but a further copy of the loop costs compile time and a larger
 //! program. So such engines put their lanes into a [`BoxedLane`].
 
-use iolab_engine::{Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, Wait, ZoneCall};
+use iolab_engine::{
+    Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, TrimExtent, TrimRanges, Wait, ZoneCall,
+};
+
+use iolab_plan::{Direction, WorkerPlan};
 
 use crate::trouble::Fatal;
 
@@ -17,12 +21,27 @@ pub(crate) fn not_opened(error: OpenError) -> Fatal {
     Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message }
 }
 
+/// Tells the lane where the ranges of trims are, if trims have several.
+pub(crate) fn set_trim_ranges<L: Lane>(plan: &WorkerPlan, lane: &mut L) -> Result<(), Fatal> {
+    let Some(count) = plan.workload.trim_ranges else { return Ok(()) };
+    let files: Vec<TrimExtent> = plan
+        .files
+        .iter()
+        .map(|file| TrimExtent { start_bytes: file.start_bytes, length_bytes: file.length_bytes })
+        .collect();
+    let range_bytes = plan.workload.block_sizes[Direction::Trim.index()].min() / u64::from(count);
+    let seed = plan.workload.pattern.random.then_some(plan.workload.seed);
+    lane.set_trim_ranges(TrimRanges::new(count, range_bytes, &files, seed))
+        .map_err(|errno| Fatal { errno, message: "the engine cannot trim several ranges at once".to_owned() })
+}
+
 /// The methods of [`Lane`] that can be called through a pointer.
 trait PointedLane {
     fn submit(&mut self, op: &Op) -> Submission;
     fn flush(&mut self) -> Result<(), LaneError>;
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError>;
     fn perform(&mut self, op: &Op) -> Result<i32, i32>;
+    fn set_trim_ranges(&mut self, ranges: TrimRanges) -> Result<(), i32>;
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32>;
     fn ends(&self) -> bool;
     fn notes(&self) -> &[String];
@@ -43,6 +62,10 @@ impl<L: Lane> PointedLane for L {
 
     fn perform(&mut self, op: &Op) -> Result<i32, i32> {
         Lane::perform(self, op)
+    }
+
+    fn set_trim_ranges(&mut self, ranges: TrimRanges) -> Result<(), i32> {
+        Lane::set_trim_ranges(self, ranges)
     }
 
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {
@@ -97,6 +120,10 @@ impl<const SYNCHRONOUS: bool, const PERFORMS: bool> Lane for BoxedLane<SYNCHRONO
     #[inline]
     fn perform(&mut self, op: &Op) -> Result<i32, i32> {
         self.0.perform(op)
+    }
+
+    fn set_trim_ranges(&mut self, ranges: TrimRanges) -> Result<(), i32> {
+        self.0.set_trim_ranges(ranges)
     }
 
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {

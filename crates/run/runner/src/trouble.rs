@@ -76,6 +76,7 @@ impl<'a> Trouble<'a> {
         self.count(errno);
         if let Some(direction) = op.kind.direction() {
             recorder.tally().dropped[direction.index()] += 1;
+            recorder.failed(direction, op.file, op.offset, u64::from(op.length));
         }
         let message = describe(op, self.files, errno, result);
         if self.plan.continue_on.contains(&kind) {

@@ -17,7 +17,7 @@ use crate::given::{read_arrivals, supplied};
 use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::{Checker, Unchecked};
-use crate::lane_opening::{BoxedLane, OpenLane, not_opened};
+use crate::lane_opening::{BoxedLane, OpenLane, not_opened, set_trim_ranges};
 use crate::locking::Locking;
 use crate::noting::Notes;
 use crate::offload::OffloadThreads;
@@ -148,7 +148,9 @@ fn perform<L: Lane + 'static>(
             seed: plan.workload.seed,
             worker: plan.number,
         };
-        open_lane(&request).map_err(not_opened)
+        let mut lane = open_lane(&request).map_err(not_opened)?;
+        set_trim_ranges(plan, &mut lane)?;
+        Ok(lane)
     };
     if plan.queue.offload {
         let threads = OffloadThreads::start(open_lane, plan, &stage.files, stage.pool.view())?;

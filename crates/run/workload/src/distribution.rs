@@ -11,8 +11,9 @@ mod zipf;
 mod zoned;
 
 use iolab_plan::Distribution;
+use iolab_random::Permutation;
 
-use crate::permutation::Permutation;
+use crate::permutation::permutation;
 use crate::random::Generator;
 
 pub(crate) use cells::Cells;
@@ -134,7 +135,7 @@ enum Order {
 impl Ranking {
     fn new(count: u64, center: Option<f64>, seed: u64) -> Result<Ranking, String> {
         let order = match checked_center(center)? {
-            None => Order::Scattered(Permutation::new(count, seed)),
+            None => Order::Scattered(permutation(count, seed)),
             Some(center) => Order::Around(((center * count as f64) as u64).min(count.saturating_sub(1))),
         };
         Ok(Ranking { count, order })

@@ -1,70 +1,17 @@
-//! A keyed bijection of the numbers below a power of two, and the walk through a range in its
-//! order.
+//! The walk through a range in the order of a permutation.
 //!
 //! This replaces a bitmap of visited blocks if all blocks have the same size. The n-th operation
 //! uses the image of n, so that memory and cost are the same for the first and the last block of a
-//! pass. Each round (exclusive-or with a key, multiplication by an odd number, folding of the high
-//! half onto the low) is a bijection of k-bit numbers. The idea of a hashed index as permutation,
-//! which skips indices outside the range, is from Kensler, "Correlated Multi-Jittered Sampling"
-//! (Pixar Technical Memo 13-01, 2013), and from Black and Rogaway, "Ciphers with Arbitrary Finite
-//! Domains" (CT-RSA 2002). Not for cryptography.
+//! pass.
+
+use iolab_random::Permutation;
 
 use crate::random::Generator;
 
-const ROUNDS: usize = 3;
-
-/// A bijection of `0..2^bits`.
-#[derive(Debug, Clone)]
-pub(crate) struct Permutation {
-    keys: [u64; ROUNDS],
-    factors: [u64; ROUNDS],
-    mask: u64,
-    shift: u32,
-}
-
-impl Permutation {
-    /// A bijection of at least `count` numbers, chosen by the seed.
-    pub(crate) fn new(count: u64, seed: u64) -> Permutation {
-        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-        let mask = if bits == 0 { 0 } else { u64::MAX >> (u64::BITS - bits) };
-        let mut generator = Generator::new(seed);
-        Permutation {
-            keys: std::array::from_fn(|_| generator.next() & mask),
-            // 5 modulo 8 gives the low bits the longest cycles, as in a linear congruential
-            // generator.
-            factors: std::array::from_fn(|_| (generator.next() & !7) | 5),
-            mask,
-            shift: bits.div_ceil(2).max(1),
-        }
-    }
-
-    /// Image of a number up to [`Permutation::last`].
-    #[inline]
-    pub(crate) fn image(&self, number: u64) -> u64 {
-        let mut value = number;
-        for round in 0..ROUNDS {
-            value = (value ^ self.keys[round]).wrapping_mul(self.factors[round]) & self.mask;
-            value ^= value >> self.shift;
-        }
-        value
-    }
-
-    /// Image within `0..count` of a number below `count`. Images outside are mapped again until one
-    /// falls inside, which gives a bijection of the range itself.
-    #[inline]
-    pub(crate) fn image_below(&self, number: u64, count: u64) -> u64 {
-        let mut value = self.image(number);
-        while value >= count {
-            value = self.image(value);
-        }
-        value
-    }
-
-    /// Largest number of the domain.
-    #[inline]
-    pub(crate) fn last(&self) -> u64 {
-        self.mask
-    }
+/// A bijection of at least `count` numbers, chosen by the seed.
+pub(crate) fn permutation(count: u64, seed: u64) -> Permutation {
+    let mut generator = Generator::new(seed);
+    Permutation::new(count, || generator.next())
 }
 
 /// An order in which every number below a count occurs once.
@@ -86,7 +33,7 @@ pub(crate) struct PermutedWalk {
 
 impl Walk for PermutedWalk {
     fn new(count: u64, seed: u64) -> PermutedWalk {
-        PermutedWalk { permutation: Permutation::new(count, seed), count, left: count, counter: 0 }
+        PermutedWalk { permutation: permutation(count, seed), count, left: count, counter: 0 }
     }
 
     #[inline(always)]
@@ -121,8 +68,8 @@ mod tests {
                     assert!(!std::mem::replace(&mut seen[number], true), "{number} twice of {count}");
                 }
                 assert_eq!(walk.next(), None);
-                let permutation = Permutation::new(count, seed);
-                let mut images: Vec<u64> = (0..count).map(|number| permutation.image_below(number, count)).collect();
+                let scattered = permutation(count, seed);
+                let mut images: Vec<u64> = (0..count).map(|number| scattered.image_below(number, count)).collect();
                 images.sort_unstable();
                 assert!(images.iter().copied().eq(0..count));
             }
@@ -151,8 +98,8 @@ mod tests {
 
     #[test]
     fn seeds_give_different_orders() {
-        let first: Vec<u64> = (0..32).map(|number| Permutation::new(1 << 20, 1).image(number)).collect();
-        let other: Vec<u64> = (0..32).map(|number| Permutation::new(1 << 20, 2).image(number)).collect();
+        let first: Vec<u64> = (0..32).map(|number| permutation(1 << 20, 1).image(number)).collect();
+        let other: Vec<u64> = (0..32).map(|number| permutation(1 << 20, 2).image(number)).collect();
         assert!(first.iter().zip(&other).filter(|(a, b)| a == b).count() < 2);
     }
 }

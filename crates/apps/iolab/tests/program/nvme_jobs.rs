@@ -85,6 +85,46 @@ fn faults_of_the_device_are_errors_of_the_job() {
 }
 
 #[test]
+fn trims_and_errors_of_each_block_are_counted() {
+    let lab = Lab::new();
+    // The fault is for the page at 64 KiB, and for trims as well as writes: after one of each, its
+    // next trim fails, or after another trim, its next write.
+    for (after, end, name, trims) in [(2, "trim", "trim_failed", 1), (3, "write", "write_failed", 2)] {
+        let text = format!(
+            "[a]\nioengine=nvme\nrw=trimwrite\nbs=4k\nloops=5\ncontinue_on_error=all\nblock_error_percentiles=1\n\
+             percentile_list=50:100\nfilename=trtype=VIRT model=ideal size=1M \
+             fault=media-error\\:op=write,lba=128+8,after={after}\n"
+        );
+        let report = lab.job(&text).ended(0, &format!("{end} offset=65536")).json();
+        let blocks = &report["jobs"][0]["block_errors"];
+        let found = lab.recording().workers.remove(0).block_errors.expect("the job counts them");
+        assert_eq!(found.intact.0, [(5, 255)], "{report}");
+        let failed =
+            found.ends().into_iter().skip(1).flat_map(|(end, trims)| trims.0.iter().map(move |one| (end, *one)));
+        assert_eq!(failed.collect::<Vec<_>>(), [(&*format!("{end} failed"), (trims, 1))], "{report}");
+        assert_eq!(blocks["intact"]["blocks"].as_u64(), Some(255), "{report}");
+        assert_eq!(blocks[name]["trims_percentile"]["100.000000"].as_u64(), Some(u64::from(trims)), "{report}");
+    }
+}
+
+#[test]
+fn a_trim_of_several_ranges_reaches_every_block() {
+    let lab = Lab::new();
+    for (rw, depth) in [("trim", 1), ("randtrim", 4)] {
+        let text = format!(
+            "[global]\nioengine=nvme\nfilename=trtype=VIRT model=ideal size=4M\nbs=4k\n\n\
+             [fill]\nrw=write\nbuffer_pattern=0xa7\n\n\
+             [half]\nstonewall\nrw={rw}\nsize=2M\nnum_range=8\niodepth={depth}\n\n\
+             [gone]\nstonewall\nrw=read\nsize=2M\nverify=pattern\nverify_pattern=0x00\n\n\
+             [kept]\nstonewall\nrw=read\noffset=2M\nverify=pattern\nverify_pattern=0xa7\n"
+        );
+        let report = lab.job(&text).ended(0, "").json();
+        let trim = &report["jobs"][1]["trim"];
+        assert_eq!((trim["total_ios"].as_u64(), trim["io_bytes"].as_u64()), (Some(64), Some(2 << 20)), "{report}");
+    }
+}
+
+#[test]
 fn a_run_survives_a_confused_device_and_ends_with_a_removed_one() {
     let lab = Lab::new();
     let job = |faults: &str| {

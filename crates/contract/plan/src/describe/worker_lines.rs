@@ -4,9 +4,9 @@ use iolab_options::Value;
 use iolab_text::{counted, every, exact_ns as time_ns};
 
 use super::amounts::{bytes, list, or, triple, variant, yes};
-use super::{Line, pace_lines, target_lines, verify_lines};
+use super::{Line, order_lines, pace_lines, target_lines, verify_lines};
 use crate::describe::add;
-use crate::{BlockSizes, Distribution, IoPriority, PriorityPlan, PriorityShare, SprandomPlan, WorkerPlan, ZonePlan};
+use crate::{BlockSizes, Distribution, WorkerPlan};
 
 /// All lines of a worker, in chapters.
 pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
@@ -145,76 +145,11 @@ fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("fdatasync", after(sync.fdatasync_every), &["fdatasync"]),
             ("write_barrier", after(sync.barrier_every), &["write_barrier"]),
             ("sync_file_range", or(range, "never"), &["sync_file_range"]),
+            ("ranges of a trim", load.trim_ranges.unwrap_or(1).to_string(), &["num_range"]),
             ("zonemode=strided", or(stride, "no"), &["zonemode"]),
         ],
     );
-    if let Some(plan) = &load.zones {
-        zones(plan, lines);
-    }
-    if let Some(plan) = &load.sprandom {
-        sprandom(plan, lines);
-    }
-    if let Some(plan) = &load.priorities {
-        priorities(plan, lines);
-    }
-}
-
-/// `sprandom`.
-fn sprandom(plan: &SprandomPlan, lines: &mut Vec<Line>) {
-    let cache = if plan.cache_bytes == 0 { "none".to_owned() } else { bytes(plan.cache_bytes) };
-    add(
-        lines,
-        "steady state",
-        vec![
-            (
-                "over-provisioning",
-                format!("{} %", (plan.over_provisioning * 1e4).round() / 100.0),
-                &["sprandom", "spr_op"],
-            ),
-            ("regions", plan.regions.to_string(), &["spr_num_regions"]),
-            ("write cache", cache, &["spr_cs"]),
-        ],
-    );
-}
-
-/// `cmdprio_*`.
-fn priorities(plan: &PriorityPlan, lines: &mut Vec<Line>) {
-    let each = |shares: &[PriorityShare]| {
-        let one = |share: &PriorityShare| {
-            let of = share.bytes.map_or(String::new(), |size| format!(" of {}", bytes(size)));
-            let IoPriority { class, level, hint } = share.priority;
-            format!("{} %{of}: class {class}, level {level}, hint {hint}", share.percent)
-        };
-        or((!shares.is_empty()).then(|| shares.iter().map(one).collect::<Vec<_>>().join("; ")), "none")
-    };
-    let options = &["cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_hint", "cmdprio_bssplit"];
-    add(lines, "own priorities", vec![("reads", each(&plan.reads), options), ("writes", each(&plan.writes), options)]);
-}
-
-/// `zonemode=zbd`.
-fn zones(plan: &ZonePlan, lines: &mut Vec<Line>) {
-    let limit = |most: u32| if most == 0 { "no limit".to_owned() } else { most.to_string() };
-    let size = match plan.emulated {
-        true => format!("{}, {} of it written, emulated", bytes(plan.zone_bytes), bytes(plan.capacity_bytes)),
-        false => format!("{}, of the device", bytes(plan.zone_bytes)),
-    };
-    let resets = plan.resets.map(|resets| {
-        let share = resets.threshold * 100.0;
-        format!("{} resets its zone, from {share} % written on", every(resets.every, "write"))
-    });
-    add(
-        lines,
-        "zones",
-        vec![
-            ("zone", size, &["zonesize", "zonecapacity"]),
-            ("open, of all jobs", limit(plan.most_open), &["max_open_zones", "ignore_zone_limits"]),
-            ("open, of this job", limit(plan.job_most_open), &["job_max_open_zones"]),
-            ("reset", or(resets, "when full and written again"), &["zone_reset_threshold", "zone_reset_frequency"]),
-            ("read_beyond_wp", yes(plan.reads_beyond), &["read_beyond_wp"]),
-            ("recover_zbd_write_error", yes(plan.recovers), &["recover_zbd_write_error"]),
-            ("write_zone_remainder", yes(plan.fills_rest), &["write_zone_remainder"]),
-        ],
-    );
+    order_lines::of(load, lines);
 }
 
 fn distribution(each: &Distribution) -> String {
@@ -298,6 +233,11 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("sample_interval", interval(measured.sample_interval_ns), &["sample_interval"]),
             ("trace_block", yes(measured.trace_block), &["trace_block"]),
             ("per_file_stats", yes(measured.per_file), &["per_file_stats"]),
+            (
+                "trims and errors counted by block",
+                or(measured.block_errors_bytes.map(bytes), "no"),
+                &["block_error_percentiles"],
+            ),
             ("rates sampled every", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
             ("bwavgtime", format!("{} ms", measured.bandwidth_window_ms), &["bwavgtime"]),
             ("iopsavgtime", format!("{} ms", measured.iops_window_ms), &["iopsavgtime"]),

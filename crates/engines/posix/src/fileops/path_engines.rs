@@ -20,6 +20,7 @@ const COMMON: EngineDescription = EngineDescription {
         files: FileUse::Paths,
         moves_data: false,
         trims: false,
+        trims_ranges: false,
         syncs: false,
         direct: true,
         extends_files: true,

@@ -53,12 +53,13 @@ pub(crate) fn bare(opcode: u8, nsid: u32) -> Command {
     of_blocks(opcode, nsid, 0, 0, (0, 0))
 }
 
-/// Dataset Management of one range, stored at `address` (section 3.3.3).
-pub(crate) fn deallocate(nsid: u32, address: u64) -> Command {
+/// Dataset Management of 1 to 256 ranges, which must stay where they are until it completes (section
+/// 3.3.3).
+pub(crate) fn deallocate(nsid: u32, ranges: &[[u64; 2]]) -> Command {
     let mut command = bare(opcode::DATASET_MANAGEMENT, nsid);
-    command[3] = address;
-    command[4] = pair(0, 16);
-    command[5] = pair(0, DEALLOCATE);
+    command[3] = ranges.as_ptr() as u64;
+    command[4] = pair(0, size_of_val(ranges) as u32);
+    command[5] = pair(ranges.len() as u32 - 1, DEALLOCATE);
     command
 }
 
@@ -115,8 +116,10 @@ mod tests {
         ] {
             assert_eq!(at(&command, offset, bytes), expected, "{what}");
         }
-        let trim = deallocate(1, 0xbeef_0000);
-        assert_eq!((at(&trim, 0, 1), at(&trim, 36, 4), at(&trim, 40, 4), at(&trim, 44, 4)), (9, 16, 0, 4));
+        let one = deallocate(1, &[range(5, 8)]);
+        assert_eq!((at(&one, 0, 1), at(&one, 36, 4), at(&one, 40, 4), at(&one, 44, 4)), (9, 16, 0, 4));
+        let three = deallocate(1, &[range(5, 8); 3]);
+        assert_eq!((at(&three, 36, 4), at(&three, 40, 4)), (48, 2), "the number of ranges is zero-based");
         assert_eq!(range(5, 8), [8 << 32, 5]);
     }
 

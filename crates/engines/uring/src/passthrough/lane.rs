@@ -3,7 +3,7 @@
 //! Guarantees: those of the lane of `io_uring`. The kernel refuses a transfer larger than the
 //! device's maximum, with EINVAL.
 
-use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, Wait};
+use iolab_engine::{Completion, Completions, Lane, LaneError, LaneRequest, Op, OpKind, Submission, TrimRanges, Wait};
 
 use super::command::{self, opcode};
 use super::namespace::GenericNamespace;
@@ -25,8 +25,10 @@ pub struct PassthroughLane {
     held: usize,
     /// Bytes that the command of each slot moves if it succeeds.
     moves: Box<[i32]>,
-    /// The range that the command of each slot trims.
+    /// The ranges that the command of each slot trims, all slots one after the other.
     ranges: Box<[[u64; 2]]>,
+    /// Where they are, if a trim has several.
+    trims: Option<TrimRanges>,
     /// One for each slot if buffers are passed as vectors, otherwise empty.
     vectors: Box<[libc::iovec]>,
     metadata: Box<[u64]>,
@@ -102,6 +104,7 @@ impl PassthroughLane {
             held: 0,
             moves: vec![0; request.depth].into(),
             ranges: vec![[0; 2]; request.depth].into(),
+            trims: None,
             vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; vectors].into(),
             metadata: vec![0; words * request.depth].into(),
             files,
@@ -195,9 +198,22 @@ impl PassthroughLane {
             if (op.offset | u64::from(op.length)) & ((1 << file.shift) - 1) != 0 {
                 return Submission::Refused(libc::EINVAL);
             }
-            let range = &mut self.ranges[usize::from(op.slot)];
-            *range = command::range(op.offset >> file.shift, op.length >> file.shift);
-            command::deallocate(file.nsid, range.as_ptr() as u64)
+            let count = self.trims.as_ref().map_or(1, |trims| trims.count() as usize);
+            let ranges = &mut self.ranges[usize::from(op.slot) * count..][..count];
+            let mut filled = 1;
+            if let Some(trims) = &self.trims {
+                filled = 0;
+                for (place, (offset, length)) in ranges.iter_mut().zip(trims.of(op)) {
+                    *place = command::range(offset >> file.shift, length >> file.shift);
+                    filled += 1;
+                }
+            } else {
+                ranges[0] = command::range(op.offset >> file.shift, op.length >> file.shift);
+            }
+            if filled != count {
+                return Submission::Refused(libc::EINVAL);
+            }
+            command::deallocate(file.nsid, ranges)
         } else {
             command::bare(opcode::FLUSH, file.nsid)
         };
@@ -258,6 +274,12 @@ impl Lane for PassthroughLane {
     fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
         self.gate.offer();
         self.reap(wait, out)
+    }
+
+    fn set_trim_ranges(&mut self, ranges: TrimRanges) -> Result<(), i32> {
+        self.ranges = vec![[0; 2]; self.depth * ranges.count() as usize].into();
+        self.trims = Some(ranges);
+        Ok(())
     }
 
     fn notes(&self) -> &[String] {

@@ -229,8 +229,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: ValueKind::Integer { min: 1, max: 256 },
         default: DefaultValue::Text("1"),
-        summary: "Number of ranges in one discard command",
-        status: SupportStatus::Refused("a discard has one range"),
+        summary: "Number of ranges in one trim, each of a block",
+        details: "For rw=trim and rw=randtrim with the engines nvme and io_uring_cmd. One operation then counts, and moves, \
+                  the bytes of all its ranges. In a random pattern the ranges are scattered over the file; logs show one \
+                  offset for all of them.",
         accepts: &[("8", "8")],
         rejects: &["0"],
         ..OptionEntry::BLANK

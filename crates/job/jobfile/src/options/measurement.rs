@@ -2,7 +2,7 @@
 //!
 //! One entry per option, with the texts that test it; see [`OptionEntry`].
 
-use iolab_options::{Category, Choice, DefaultValue, OptionEntry, SupportStatus, TimeUnit, ValueKind};
+use iolab_options::{Category, Choice, DefaultValue, OptionEntry, TimeUnit, ValueKind};
 
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
@@ -230,8 +230,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: ValueKind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Histogram of the errors of discarded blocks",
-        status: SupportStatus::Refused("errors are not counted by block"),
+        summary: "Count trims and errors of each block",
+        details: "For tests of endurance: trims are counted for each block, of the size of a trim, until a write or a trim of \
+                  it fails. The report shows how many trims blocks had before that.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

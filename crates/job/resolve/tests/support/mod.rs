@@ -144,7 +144,13 @@ static DRIVES: EngineDescription =
 
 static EXPORTS: EngineDescription = engine(
     "exports",
-    Capabilities { synchronous: false, files: FileUse::DeviceNamedBy("address"), syncs: true, ..SYNCHRONOUS },
+    Capabilities {
+        synchronous: false,
+        files: FileUse::DeviceNamedBy("address"),
+        trims_ranges: true,
+        syncs: true,
+        ..SYNCHRONOUS
+    },
     &[OptionEntry { name: "address", kind: ValueKind::Text, ..OptionEntry::BLANK }],
 );
 

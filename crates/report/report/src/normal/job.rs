@@ -25,6 +25,7 @@ pub(super) fn write_job(text: &mut String, name: &str, job: &JobFigures<'_>, dat
         direction::write_direction(text, figures, &job.plan.measurement, &end);
     }
     write_files(text, job);
+    write_block_errors(text, job);
     write_schedule(text, job);
     write_drift(text, job);
     write_bands(text, &job.bands);
@@ -140,6 +141,21 @@ fn write_files(text: &mut String, job: &JobFigures<'_>) {
             us(whole.clat.percentile(99.0) as f64),
             us(whole.clat.max as f64)
         );
+    }
+}
+
+/// How many trims blocks had before they failed; nothing for jobs that do not count them.
+fn write_block_errors(text: &mut String, job: &JobFigures<'_>) {
+    let Some(found) = &job.block_errors else { return };
+    let _ = writeln!(text, "  blocks       : of {} bytes, by the trims that they had", found.block_bytes);
+    for (end, trims) in found.ends() {
+        let _ = write!(text, "     {end:<12}: {} blocks", trims.blocks());
+        let percentiles = job.plan.measurement.percentiles.list.iter();
+        for (number, (percent, trims)) in percentiles.filter_map(|one| Some((one, trims.percentile(*one)?))).enumerate()
+        {
+            let _ = write!(text, "{} {percent:.2}th=[{trims}]", if number == 0 { "; trims:" } else { "," });
+        }
+        text.push('\n');
     }
 }
 
