@@ -77,6 +77,9 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("ranks", "2-a", recording.is_of_ranks()),
             ("an agreed start", "2-b", recording.agreed_start_unix_ns.is_some()),
             ("how far from it", "2-b", recording.hosts.last().is_some_and(|host| host.start_skew_ns == Some(-300))),
+            ("ranges of trims", "2-c", recording.plan.workers[0].workload.trim_ranges == Some(8)),
+            ("sprandom", "2-c", recording.plan.workers[0].workload.sprandom.is_some_and(|plan| plan.regions == 100)),
+            ("errors of blocks", "2-c", worker.block_errors.as_ref().is_some_and(|found| found.intact.blocks() == 255)),
             ("drift", "2-b", recording.hosts.last().is_some_and(|host| host.clock_drift_ns == Some(-75))),
             ("figures of files", "2-5", recording.workers[1].files.len() == 2),
         ];

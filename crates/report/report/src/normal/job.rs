@@ -9,6 +9,7 @@ use iolab_aggregate::{
 };
 use iolab_plan::Direction;
 use iolab_recording::AftermathRecording;
+use iolab_text::counted;
 
 pub(super) fn write_job(text: &mut String, name: &str, job: &JobFigures<'_>, date: &str) {
     write_title(text, name, job, date);
@@ -147,9 +148,9 @@ fn write_files(text: &mut String, job: &JobFigures<'_>) {
 /// How many trims blocks had before they failed; nothing for jobs that do not count them.
 fn write_block_errors(text: &mut String, job: &JobFigures<'_>) {
     let Some(found) = &job.block_errors else { return };
-    let _ = writeln!(text, "  blocks       : of {} bytes, by the trims that they had", found.block_bytes);
+    let _ = writeln!(text, "  blocks       : of {} bytes, by the number of trims they had", found.block_bytes);
     for (end, trims) in found.ends() {
-        let _ = write!(text, "     {end:<12}: {} blocks", trims.blocks());
+        let _ = write!(text, "     {end:<12}: {}", counted(trims.blocks(), "block"));
         let percentiles = job.plan.measurement.percentiles.list.iter();
         for (number, (percent, trims)) in percentiles.filter_map(|one| Some((one, trims.percentile(*one)?))).enumerate()
         {
