@@ -2,12 +2,13 @@
 //! stream.
 
 use iolab_options::{Direction, Distribution, PerDirection, Percent, RateProcess};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{PriorityPlan, ZonePlan};
 
 /// The stream's description. Same plan and seed, same stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadPlan {
     /// The parsed value of `rw=`.
     pub pattern: Pattern,
@@ -54,7 +55,7 @@ pub struct WorkloadPlan {
 }
 
 /// The parts of `rw=`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pattern {
     /// fio's word, e.g. `randrw`.
     pub word: String,
@@ -73,7 +74,7 @@ pub struct Pattern {
 }
 
 /// `rw_sequencer`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sequencer {
     /// The next N operations follow sequentially.
@@ -83,7 +84,7 @@ pub enum Sequencer {
 }
 
 /// Sizes of one direction's operations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BlockSizes {
     /// Always this many bytes.
     Fixed(u64),
@@ -119,7 +120,7 @@ impl BlockSizes {
 }
 
 /// Whether random offsets cover every block once before any repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RandomMap {
     /// They do.
@@ -129,7 +130,7 @@ pub enum RandomMap {
 }
 
 /// `random_generator`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RandomGenerator {
     /// The default generator (fio's names `tausworthe` and `tausworthe64` select it).
@@ -139,7 +140,7 @@ pub enum RandomGenerator {
 }
 
 /// `file_service_type`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileService {
     /// How the next file is chosen.
     pub kind: FileServiceKind,
@@ -150,7 +151,7 @@ pub struct FileService {
 }
 
 /// How the next file is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileServiceKind {
     /// In turn.
@@ -168,7 +169,7 @@ pub enum FileServiceKind {
 }
 
 /// Flushes inserted into the stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncCadence {
     /// `fsync` after this many writes; 0: never.
     pub fsync_every: u32,
@@ -182,7 +183,7 @@ pub struct SyncCadence {
 }
 
 /// `sync_file_range=wait_before,write:8`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncFileRangePlan {
     /// `SYNC_FILE_RANGE_*` bits.
     pub flags: u32,
@@ -191,7 +192,7 @@ pub struct SyncFileRangePlan {
 }
 
 /// `zonemode=strided`: work within a zone for `zone_bytes`, then skip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StridePlan {
     /// `zonerange`: size of a zone, bytes.
     pub range_bytes: u64,
