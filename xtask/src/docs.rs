@@ -56,14 +56,24 @@ fn generate(repository: &Repository, folder: &Path) -> Result<(), String> {
 }
 
 fn read(folder: &Path) -> Result<Pages, String> {
-    let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let mut pages = Pages::new();
+    read_below(folder, "", &mut pages)?;
+    Ok(pages)
+}
+
+/// Reads the files of a folder and of its folders; `prefix` is where it is below the first one.
+fn read_below(folder: &Path, prefix: &str, pages: &mut Pages) -> Result<(), String> {
+    let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     for entry in fs::read_dir(folder).map_err(|error| at(folder, error))? {
         let path: PathBuf = entry.map_err(|error| at(folder, error))?.path();
-        let text = fs::read_to_string(&path).map_err(|error| at(&path, error))?;
-        pages.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned(), text);
+        let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
+        if path.is_dir() {
+            read_below(&path, &format!("{name}/"), pages)?;
+        } else {
+            pages.insert(name, fs::read_to_string(&path).map_err(|error| at(&path, error))?);
+        }
     }
-    Ok(pages)
+    Ok(())
 }
 
 fn compare(kept: &Pages, generated: &Pages) -> Vec<Finding> {

@@ -49,8 +49,25 @@ const start = async (page, options) => {
 const live = async (browser) => {
   const page = await opened(browser, "light", 1280);
   await page.goto(address);
-  await start(page, { name: "from the form", ioengine: "null", rw: "randrw", size: "64m", time_based: "1", runtime: "9" });
+  await start(page, { name: "from the form", ioengine: "null", rw: "randrw", size: "64m", time_based: "1", runtime: "14" });
   await page.waitForFunction(() => document.documentElement.dataset.connection === "open" && document.documentElement.dataset.parts > 8, { timeout: 30000 });
+  // From the end of an interval until the page shows it: two frames after its part was replaced, the old picture is gone.
+  const shown = await page.evaluate(() => new Promise((done) => {
+    const part = document.getElementById("now"), all = [];
+    let last = part.dataset.ended;
+    new MutationObserver(() => {
+      const { ended } = part.dataset;
+      if (ended === last) return;
+      last = ended;
+      requestAnimationFrame(() => requestAnimationFrame(() => {
+        all.push(Date.now() - Number(ended));
+        if (all.length === 4) done(all);
+      }));
+    }).observe(part, { attributes: true, attributeFilter: ["data-ended"] });
+  }));
+  shown.sort((a, b) => a - b);
+  console.log(`from the end of an interval to its picture: median ${(shown[1] + shown[2]) / 2} ms, most ${shown[3]} ms of an interval of ${INTERVAL_MS} ms`);
+  if (!(shown[0] >= 0 && shown[3] < INTERVAL_MS)) wrong.push(`intervals are shown late: ${shown} ms`);
   const late = [];
   for (let round = 0; round < 12; round++) {
     late.push(await page.$eval("#now", (part) => Number(part.dataset.late)));

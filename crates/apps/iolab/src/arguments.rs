@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::hosts::HostsAction;
+use crate::metrics_file::FollowArguments;
 use crate::run_options;
 use crate::subcommands::bench::BenchArguments;
 use crate::subcommands::capture::CaptureArguments;
@@ -18,6 +19,7 @@ use crate::subcommands::fs::FsAction;
 use crate::subcommands::kv::KvAction;
 use crate::subcommands::perf::SpdkWords;
 use crate::subcommands::replay::ReplayArguments;
+use crate::subcommands::schema::SchemaArguments;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::synthesize::SynthesizeArguments;
 use crate::subcommands::validate::ValidateArguments;
@@ -101,6 +103,8 @@ pub(crate) enum Action {
     Config(ConfigArguments),
     /// Check what this machine can and cannot do, and print the commands that fix it
     Doctor(DoctorArguments),
+    /// Print the JSON Schema of what iolab writes for other programs
+    Schema(SchemaArguments),
     /// Print a shell's completion script
     Completions {
         /// Shell
@@ -119,6 +123,16 @@ pub(crate) enum Action {
     /// Serve one rank of a run on several hosts, over standard input and output
     #[command(hide = true)]
     InternalRank,
+    /// Check that a command line is one of this program, without doing anything
+    #[command(hide = true)]
+    InternalParse {
+        /// The command line, without the name of the program
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Keep a textfile of metrics up to date for the program that started this one
+    #[command(hide = true)]
+    InternalMetrics(FollowArguments),
     /// Write the generated reference pages into a folder
     #[command(hide = true)]
     InternalDocs {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::arguments::{Action, Iolab};
-use crate::exit::MISTAKE;
-use crate::{exit, hosts, subcommands};
+use crate::exit::{ExitFailure, MISTAKE};
+use crate::{exit, hosts, metrics_file, subcommands};
 
 /// Runs the subcommand that the arguments name.
 pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
@@ -43,6 +43,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Db(action) => subcommands::db::main(&action),
+        Action::Schema(arguments) => subcommands::schema::main(&arguments),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Config(arguments) => subcommands::config::main(&arguments),
         Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
@@ -54,8 +55,26 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Help { words } => return help(arguments, &words),
         Action::InternalHostJob => hosts::internal_job(),
         Action::InternalRank => hosts::internal_rank(),
+        Action::InternalParse { words } => parse_only(arguments, words),
+        Action::InternalMetrics(arguments) => metrics_file::follow(&arguments),
         Action::InternalDocs { folder } => subcommands::internal_docs::main(&folder),
     })
+}
+
+/// Accepts what this program accepts, as far as that can be said without files: commands,
+/// options, and the values of job options.
+fn parse_only(arguments: &[String], words: Vec<String>) -> Result<u8, ExitFailure> {
+    if words.first().is_some_and(|word| hosts::begins_with_hosts(word)) {
+        return subcommands::run::check_words(&words);
+    }
+    let program = arguments.first().cloned().unwrap_or_default();
+    match Iolab::try_parse_from(std::iter::once(program).chain(words)) {
+        Ok(Iolab { action: Action::Run(job) | Action::Plan(job) }) => subcommands::run::check_words(&job.words),
+        Ok(_) => Ok(0),
+        // Help was asked for.
+        Err(error) if !error.use_stderr() => Ok(0),
+        Err(error) => Err(ExitFailure::mistake(error.to_string())),
+    }
 }
 
 /// `iolab help X` is `iolab X --help`.

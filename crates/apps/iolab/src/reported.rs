@@ -22,11 +22,13 @@ use iolab_watch::LiveScreen;
 
 use crate::beside::Beside;
 use crate::debug::Debug;
+use crate::event_lines::{self, EventLines};
 use crate::exit::{ExitFailure, INTERRUPTED};
+use crate::follower::{Followed, Follower};
+use crate::metrics_file::MetricsFile;
 use crate::outcomes::show_outcomes;
 use crate::output::{Format, Output};
 use crate::outputs;
-use crate::page_beside::PageBeside;
 use crate::printing::StandardError;
 use crate::run_options::{EtaWhen, RunOptions};
 use crate::snapshot_file::SnapshotFile;
@@ -83,12 +85,19 @@ impl Reported<'_> {
             LiveScreen::closed(plan, terminal::standing, covered, &mut terminal)
         };
         let stream = keeping.as_ref().and_then(Keeping::stream);
-        let page = run.web.then(|| PageBeside::start(keeping.as_ref().and_then(Keeping::partial_path))).transpose()?;
+        let followed = Followed::Run(keeping.as_ref().and_then(Keeping::partial_path));
+        let page = run.web.then(|| Follower::page(followed)).transpose()?;
+        let metrics = run.metrics.as_deref().map(Path::new);
+        let metrics = metrics.map(|path| MetricsFile::begin(&mut outputs, path, followed, run.force)).transpose()?;
         let beside = run.beside.as_deref().map(Beside::start).transpose()?;
-        let mut trigger = Trigger::new(run, &mut screen);
+        let events = run.events.as_deref().map(Path::new);
+        let events = events.map(|path| event_lines::begin(&mut outputs, path)).transpose()?;
+        let mut lines = EventLines::new(events, redaction, &mut screen);
+        let mut trigger = Trigger::new(run, &mut lines);
         let ran = work(stream, &mut trigger, telling);
         let beside = beside.map(Beside::end);
         let triggered = if ran.is_ok() { trigger.finish(run) } else { Ok(()) };
+        let written = lines.finish();
         let unseen = screen.finish();
         terminal.finish();
         unseen.iter().for_each(|why| eprintln!("iolab: warning: {why}"));
@@ -98,6 +107,7 @@ impl Reported<'_> {
         let kept = keep_recording(&redacted(&recording, redaction), keeping, &mut outputs, run, mode);
         // Its readers are told that the run has ended, and where its recording is.
         drop(page);
+        let told = metrics.map_or(Ok(()), |metrics| metrics.finish(&mut outputs, &shown(&recording, redaction, mode)));
         let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
         let shown = shown(&recording, redaction, mode).into_owned();
         let printed = output.into_inner().finish(&shown);
@@ -110,6 +120,8 @@ impl Reported<'_> {
         let saved = kept?;
         printed?;
         triggered?;
+        written?;
+        told?;
         if saved == log_files::Saved::CutShort {
             show_outcomes(&shown, program);
             return Err(ExitFailure { code: INTERRUPTED, message: "iolab: interrupted while writing logs".to_owned() });

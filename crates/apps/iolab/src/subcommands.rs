@@ -22,6 +22,7 @@ pub(crate) mod plan;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod study;
 pub(crate) mod synthesize;
 pub(crate) mod validate;

@@ -1,5 +1,7 @@
 //! A percentage that may have a fraction, without rounding.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::Error;
@@ -72,6 +74,21 @@ impl fmt::Display for Percent {
                 write!(text, "{whole}.{}", fraction.trim_end_matches('0'))
             }
         }
+    }
+}
+
+impl JsonSchema for Percent {
+    fn schema_name() -> Cow<'static, str> {
+        "Percent".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A percentage with at most three decimals.",
+            "type": "number",
+            "minimum": 0,
+            "maximum": 100,
+        })
     }
 }
 

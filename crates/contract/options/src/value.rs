@@ -1,9 +1,10 @@
 //! Parsed option values: plain data, all units explicit.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What an operation does to the device; options and statistics are indexed by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Device to memory.
@@ -37,7 +38,7 @@ impl Direction {
 pub type PerDirection<T> = [T; 3];
 
 /// A size as the user gave it: resolved against a file or device later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SizeSpec {
     /// Bytes.
     Bytes(u64),
@@ -48,7 +49,7 @@ pub enum SizeSpec {
 }
 
 /// One entry of `bssplit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockSplit {
     /// Block size, bytes.
     pub bytes: u64,
@@ -57,7 +58,7 @@ pub struct BlockSplit {
 }
 
 /// The percentage of a [`BlockSplit`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SplitShare {
     /// Given, percent (0 to 100).
     Percent(u8),
@@ -66,7 +67,7 @@ pub enum SplitShare {
 }
 
 /// `random_distribution` for one direction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum Distribution {
     /// Every block equally likely.
     Uniform,
@@ -106,7 +107,7 @@ pub enum Distribution {
 }
 
 /// One entry of `zoned:` and `zoned_abs:`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ZoneShare {
     /// Share of accesses, percent.
     pub access_percent: f64,
@@ -117,7 +118,7 @@ pub struct ZoneShare {
 }
 
 /// How paced operations are spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateProcess {
     /// Evenly.
@@ -127,7 +128,7 @@ pub enum RateProcess {
 }
 
 /// A parsed option value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum Value {
     /// Free text.
     Text(String),

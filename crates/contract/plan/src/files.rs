@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One file or device of a worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FilePlan {
     /// Path, or the engine's replacement for one.
     pub path: PathBuf,
@@ -25,7 +26,7 @@ pub struct FilePlan {
 }
 
 /// Where a job got the path of a file from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileOrigin {
     /// The user named it: `filename`, or a job named after a device.
@@ -42,7 +43,7 @@ pub enum FileOrigin {
 }
 
 /// How files are made, opened, flushed and removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LayoutPlan {
     /// `direct=1`: open with `O_DIRECT`.
     pub direct: bool,
@@ -103,7 +104,7 @@ pub struct LayoutPlan {
 }
 
 /// `lockfile`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileLock {
     /// None do.
@@ -122,7 +123,7 @@ impl FileLock {
 }
 
 /// `sync=`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileSync {
     /// Buffered writes stay buffered.
@@ -134,7 +135,7 @@ pub enum FileSync {
 }
 
 /// `fallocate=`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Fallocate {
     /// No reservation.
@@ -150,7 +151,7 @@ pub enum Fallocate {
 }
 
 /// `fadvise_hint=`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FadviseHint {
     /// Nothing.
@@ -166,7 +167,7 @@ pub enum FadviseHint {
 }
 
 /// `write_hint=`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteHint {
     /// Not set.

@@ -1,9 +1,10 @@
 //! fio-style log files asked for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Logs of one worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogPlan {
     /// Path prefix of latency logs (makes `_lat`, `_clat`, `_slat` files), if asked.
     pub latency: Option<String>,
@@ -42,7 +43,7 @@ pub struct LogPlan {
 }
 
 /// What the names of logs tell of a worker on a server: `PREFIX_bw.N.log.HOST`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientLogPlan {
     /// The client's name for the server.
     pub host: String,
@@ -51,7 +52,7 @@ pub struct ClientLogPlan {
 }
 
 /// `write_hist_log`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistogramLogPlan {
     /// Path prefix.
     pub prefix: String,
@@ -62,7 +63,7 @@ pub struct HistogramLogPlan {
 }
 
 /// `log_window_value`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogWindow {
     /// The mean.
@@ -74,7 +75,7 @@ pub enum LogWindow {
 }
 
 /// Which log a line belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum LogKind {

@@ -1,12 +1,13 @@
 //! When operations are sent, and when the worker stops.
 
 use iolab_options::{PerDirection, RateProcess};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ArrivalsPlan, SteadyPlan};
 
 /// Rates and think time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacingPlan {
     /// Bytes per second, per direction; 0: no limit.
     pub rate_bytes: PerDirection<u64>,
@@ -44,7 +45,7 @@ pub struct PacingPlan {
 }
 
 /// `flow`: transfers of the workers of one flow are in the ratio of their weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPlan {
     /// Which flow.
     pub id: u32,
@@ -55,7 +56,7 @@ pub struct FlowPlan {
 }
 
 /// `latency_target`: the largest queue depth whose latencies are below a limit is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyTargetPlan {
     /// The limit, ns.
     pub target_ns: u64,
@@ -68,7 +69,7 @@ pub struct LatencyTargetPlan {
 }
 
 /// `follow=JOB:N`: a transfer for each N that the workers of another job have completed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FollowPlan {
     /// The job that is followed.
     pub job: String,
@@ -85,7 +86,7 @@ impl PacingPlan {
 }
 
 /// Pauses between operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThinkPlan {
     /// Pause, ns.
     pub pause_ns: u64,
@@ -110,7 +111,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// `thinktime_blocks_type`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkTrigger {
     /// Completions.
@@ -120,7 +121,7 @@ pub enum ThinkTrigger {
 }
 
 /// When the worker starts, starts to count, and stops.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitPlan {
     /// Wait this long after the stage starts, ns.
     pub start_delay_ns: u64,

@@ -2,12 +2,13 @@
 //! stream.
 
 use iolab_options::{Direction, Distribution, PerDirection, Percent, RateProcess};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{PriorityPlan, ZonePlan};
 
 /// The stream's description. Same plan and seed, same stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadPlan {
     /// The parsed value of `rw=`.
     pub pattern: Pattern,
@@ -60,7 +61,7 @@ pub struct WorkloadPlan {
 }
 
 /// The parts of `rw=`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pattern {
     /// fio's word, e.g. `randrw`.
     pub word: String,
@@ -79,7 +80,7 @@ pub struct Pattern {
 }
 
 /// `rw_sequencer`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sequencer {
     /// The next N operations follow sequentially.
@@ -89,7 +90,7 @@ pub enum Sequencer {
 }
 
 /// Sizes of one direction's operations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BlockSizes {
     /// Always this many bytes.
     Fixed(u64),
@@ -125,7 +126,7 @@ impl BlockSizes {
 }
 
 /// Whether random offsets cover every block once before any repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RandomMap {
     /// They do.
@@ -135,7 +136,7 @@ pub enum RandomMap {
 }
 
 /// `random_generator`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RandomGenerator {
     /// The default generator (fio's names `tausworthe` and `tausworthe64` select it).
@@ -145,7 +146,7 @@ pub enum RandomGenerator {
 }
 
 /// `file_service_type`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileService {
     /// How the next file is chosen.
     pub kind: FileServiceKind,
@@ -156,7 +157,7 @@ pub struct FileService {
 }
 
 /// How the next file is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileServiceKind {
     /// In turn.
@@ -174,7 +175,7 @@ pub enum FileServiceKind {
 }
 
 /// Flushes inserted into the stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncCadence {
     /// `fsync` after this many writes; 0: never.
     pub fsync_every: u32,
@@ -188,7 +189,7 @@ pub struct SyncCadence {
 }
 
 /// `sync_file_range=wait_before,write:8`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncFileRangePlan {
     /// `SYNC_FILE_RANGE_*` bits.
     pub flags: u32,
@@ -197,7 +198,7 @@ pub struct SyncFileRangePlan {
 }
 
 /// `zonemode=strided`: work within a zone for `zone_bytes`, then skip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StridePlan {
     /// `zonerange`: size of a zone, bytes.
     pub range_bytes: u64,

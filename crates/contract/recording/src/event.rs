@@ -9,11 +9,17 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::recording::Recording;
 use crate::{IntervalLatencies, Observations, WorkerRecording};
 
 /// One thing that happened.
-#[derive(Debug, Clone, Copy)]
+///
+/// As JSON, the field `event` names the kind.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
     /// Files are being laid out.
     LaidOut {
@@ -58,7 +64,7 @@ pub enum Event<'a> {
 }
 
 /// Where a run stands.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Progress {
     /// Since the first operations could begin, ns.
     pub elapsed_ns: u64,
@@ -67,7 +73,7 @@ pub struct Progress {
 }
 
 /// Where one worker stands.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct WorkerProgress {
     /// What it is doing.
     pub state: State,
@@ -80,7 +86,8 @@ pub struct WorkerProgress {
 }
 
 /// What a worker is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum State {
     /// Waiting for its stage.

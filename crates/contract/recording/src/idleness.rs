@@ -1,10 +1,11 @@
 //! How idle the processors were during a run, measured by work that only idle processors do.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The idleness of the processors: what a thread of the idle class achieved on each, compared with
 /// what it achieves there on its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Idleness {
     /// Whether reports show each processor.
@@ -14,7 +15,7 @@ pub struct Idleness {
 }
 
 /// The idleness of one processor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuIdleness {
     /// Its number.

@@ -3,13 +3,14 @@
 use iolab_histogram::SparseHistogram;
 use iolab_plan::{IoPriority, PerDirection};
 use iolab_text::grouped;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::readable;
 use crate::{BlockErrors, DriftRecording, HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
 
 /// One worker's results. All times are ns; run times count from the start of the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerRecording {
     /// Number of its plan.
     pub number: u32,
@@ -76,7 +77,7 @@ pub struct WorkerRecording {
 }
 
 /// What was verified, and what was damaged.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerificationRecording {
     /// Intervals that were checked.
     pub intervals: u64,
@@ -92,7 +93,7 @@ pub struct VerificationRecording {
 
 /// Intervals after a loss of power: how many of each class were checked, and the content of the
 /// sound ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AftermathRecording {
     /// Their last write was flushed.
     pub must_be_new: u64,
@@ -138,7 +139,7 @@ impl AftermathRecording {
 }
 
 /// An interval without its expected content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DamageRecording {
     /// The file.
     pub file: String,
@@ -153,7 +154,7 @@ pub struct DamageRecording {
 }
 
 /// How a worker ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerOutcome {
     /// It never ran (the run ended first).
@@ -217,7 +218,7 @@ impl WorkerOutcome {
 }
 
 /// One direction's totals and latencies.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionRecording {
     /// Operations completed in the measured part.
     pub ios: u64,
@@ -254,7 +255,7 @@ pub struct DirectionRecording {
 }
 
 /// The operations of one priority.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityRecording {
     /// The priority.
     pub priority: IoPriority,
@@ -263,7 +264,7 @@ pub struct PriorityRecording {
 }
 
 /// One file's part of a worker's operations.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileRecording {
     /// Bytes moved in the measured part.
     pub bytes: PerDirection<u64>,
@@ -272,7 +273,7 @@ pub struct FileRecording {
 }
 
 /// Flush operations.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncRecording {
     /// Completed.
     pub ios: u64,
@@ -281,7 +282,7 @@ pub struct SyncRecording {
 }
 
 /// Operations completed in one interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Start, ns since the start of the run.
     pub start_ns: u64,
@@ -294,7 +295,7 @@ pub struct Interval {
 }
 
 /// How full the queue was.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DepthUse {
     /// `(depth, operations submitted when the queue, themselves included, was that deep)`,
     /// ascending.
@@ -306,7 +307,7 @@ pub struct DepthUse {
 }
 
 /// `getrusage(2)` over the measured part.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuUse {
     /// User time, ns.
     pub user_ns: u64,
@@ -321,7 +322,7 @@ pub struct CpuUse {
 }
 
 /// How often one errno was seen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorCount {
     /// The errno.
     pub errno: i32,

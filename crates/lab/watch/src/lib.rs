@@ -21,6 +21,7 @@ mod watched;
 
 use std::sync::atomic::Ordering;
 
+use iolab_aggregate::DeviceFigures;
 use iolab_clock::Clock;
 use iolab_observe::System;
 
@@ -40,6 +41,14 @@ pub trait WatchOutput {
     /// # Errors
     /// The output cannot be written.
     fn print(&mut self, text: &str) -> std::io::Result<bool>;
+
+    /// Takes the devices of a report as metrics, if they are wanted: their counters since boot.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    fn metrics(&mut self, _devices: &[DeviceFigures]) -> std::io::Result<()> {
+        Ok(())
+    }
 
     /// Prints a line for people that is not part of the reports.
     fn warn(&mut self, text: &str);
@@ -62,11 +71,11 @@ pub fn watch(wanted: &Wanted, output: &mut dyn WatchOutput) -> Result<(), WatchE
     if let Some(why) = untraced {
         output.warn(&format!("no request latencies: {why}"));
     }
-    let mut print = |text: &str| output.print(text).map_err(WatchError::terminal("printing"));
+    let print = |output: &mut dyn WatchOutput, text: &str| output.print(text).map_err(WatchError::terminal("printing"));
     let mut printer = Printer::new(wanted.form, looker.facts());
     let mut before = None;
     let mut lines = Lines { clock: &clock, next_ns: clock.now_ns() };
-    if !print(&printer.begin())? {
+    if !print(output, &printer.begin())? {
         return Ok(());
     }
     let mut left = pace.reports.map(|reports| reports + u64::from(wanted.skip_first));
@@ -74,8 +83,11 @@ pub fn watch(wanted: &Wanted, output: &mut dyn WatchOutput) -> Result<(), WatchE
         let look = looker.look();
         let skipped = before.is_none() && wanted.skip_first;
         let text = if skipped { printer.skip() } else { printer.report(before.as_ref(), &look, &looker) };
-        if !print(&text)? {
+        if !print(output, &text)? {
             return Ok(());
+        }
+        if wanted.metrics {
+            output.metrics(&look.figures(before.as_ref())).map_err(WatchError::terminal("writing the metrics"))?;
         }
         before = Some(look);
         left = left.map(|left| left.saturating_sub(1));
@@ -83,7 +95,7 @@ pub fn watch(wanted: &Wanted, output: &mut dyn WatchOutput) -> Result<(), WatchE
             break;
         }
     }
-    print(&printer.end()).map(|_| ())
+    print(output, &printer.end()).map(|_| ())
 }
 
 /// The moments at which reports are due: lines an interval apart, whatever printing takes.

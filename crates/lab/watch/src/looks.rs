@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iolab_aggregate::DeviceFigures;
 use iolab_block_trace::Tracer;
 use iolab_clock::Clock;
 use iolab_iostat::{CpuTimes, DeviceActivity};
@@ -42,6 +43,17 @@ impl Look {
             let appeared = DeviceSample { at_ns: before.map_or(0, |look| look.at_ns), ..DeviceSample::default() };
             (name.as_str(), DeviceActivity::between(known.map_or(&appeared, |(_, sample)| sample), after))
         })
+    }
+}
+
+impl Look {
+    /// What each device has done since boot, and how busy it was since an earlier look.
+    pub(crate) fn figures(&self, before: Option<&Look>) -> Vec<DeviceFigures> {
+        let of_device = |((name, sample), (_, activity)): (&(String, DeviceSample), (&str, DeviceActivity))| {
+            let (name, gained) = (name.clone(), sample.counters);
+            DeviceFigures { name, gained, util_percent: activity.busy_percent(), parts: None }
+        };
+        self.devices.iter().zip(self.activities(before)).map(of_device).collect()
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Wanted {
     pub persistent: Option<String>,
     /// The first report, which is of the time since boot, is left out.
     pub skip_first: bool,
+    /// Whether each report is also told as metrics.
+    pub metrics: bool,
     /// The whole terminal instead of text.
     pub full_screen: bool,
     /// What is printed, and how.

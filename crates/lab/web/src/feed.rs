@@ -4,16 +4,13 @@
 //! file, and reads only what is new. Making the parts takes longer the longer the run is: the time
 //! between two of them is at least [`REST`] times that, so that little of a processor is used.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iolab_archive::running::{RunningFile, is_running};
+use iolab_archive::running::{RunReader, RunningFile};
 use iolab_clock::Clock;
 use iolab_html::web::{LivePart, live_parts};
 use iolab_recording::Recording;
-use iolab_recording::partial::GrowingRecording;
 use tokio::sync::watch;
 
 const LOOK_NS: u64 = 40_000_000;
@@ -22,8 +19,6 @@ const LEAST_NS: u64 = 150_000_000;
 const REST: u64 = 10;
 /// A run that nobody has looked at for so long is not followed any more, ns.
 const PATIENCE_NS: u64 = 20_000_000_000;
-/// Most bytes read at once.
-const MOST_BYTES: usize = 16 << 20;
 
 /// What is known of a run.
 #[derive(Debug)]
@@ -36,6 +31,8 @@ pub(crate) struct FeedState {
     pub(crate) recording: Option<Recording>,
     /// When what is new in it was found in the file, ms since the Unix epoch.
     pub(crate) found_unix_ms: u64,
+    /// When the newest interval ended, ms since the Unix epoch; 0 before the first.
+    pub(crate) interval_ended_unix_ms: u64,
     pub(crate) has_ended: bool,
 }
 
@@ -74,66 +71,52 @@ impl Feed {
 
 /// The reader of one partial recording.
 struct Follower {
-    file: File,
-    at_byte: u64,
-    growing: GrowingRecording,
-    /// What is wrong with the file.
-    trouble: Option<String>,
+    reader: RunReader,
     clock: Clock,
     found_unix_ms: u64,
 }
 
 impl Follower {
     fn open(run: &RunningFile) -> Option<Follower> {
-        let file = File::open(&run.path).ok()?;
-        let clock = Clock::monotonic();
-        Some(Follower {
-            file,
-            at_byte: 0,
-            growing: GrowingRecording::default(),
-            trouble: None,
-            clock,
-            found_unix_ms: 0,
-        })
+        Some(Follower { reader: RunReader::open(&run.path)?, clock: Clock::monotonic(), found_unix_ms: 0 })
     }
 
     /// Reads what is new. Returns whether that changes anything.
     fn read(&mut self) -> bool {
-        let mut has_changed = false;
-        while self.trouble.is_none() {
-            let length = self.file.metadata().map_or(0, |metadata| metadata.len());
-            let left = usize::try_from(length.saturating_sub(self.at_byte)).unwrap_or(MOST_BYTES).min(MOST_BYTES);
-            let mut bytes = vec![0; left];
-            if left == 0 || self.file.read_exact_at(&mut bytes, self.at_byte).is_err() {
-                break;
-            }
-            self.at_byte += left as u64;
-            match self.growing.feed(&bytes) {
-                Ok(changed) => has_changed |= changed,
-                Err(error) => self.trouble = Some(error.to_string()),
-            }
-        }
+        let has_changed = self.reader.read();
         if has_changed {
             self.found_unix_ms = self.clock.unix_ns() / 1_000_000;
         }
-        has_changed || self.trouble.is_some()
+        has_changed
     }
 
     fn state(&self, has_ended: bool) -> FeedState {
-        let mut recording = self.growing.recording();
+        let mut recording = self.reader.growing.recording();
         if let Some(recording) = &mut recording {
             recording.findings = iolab_findings::find(recording);
-            recording.warnings.extend(self.trouble.clone());
+            recording.warnings.extend(self.reader.trouble.clone());
         }
-        let parts = recording.as_ref().map_or(Vec::new(), |recording| live_parts(recording, &self.growing.latest()));
+        let parts =
+            recording.as_ref().map_or(Vec::new(), |recording| live_parts(recording, &self.reader.growing.latest()));
         let mut names: Vec<&str> = Vec::new();
-        for worker in self.growing.start().iter().flat_map(|start| &start.plan.workers) {
+        for worker in self.reader.growing.start().iter().flat_map(|start| &start.plan.workers) {
             if !names.contains(&worker.job.as_str()) {
                 names.push(&worker.job);
             }
         }
-        let (title, begun_unix_ns) = (names.join(", "), self.growing.begun_unix_ns());
-        FeedState { parts, title, begun_unix_ns, recording, found_unix_ms: self.found_unix_ms, has_ended }
+        let (title, begun_unix_ns) = (names.join(", "), self.reader.growing.begun_unix_ns());
+        let latest = self.reader.growing.latest();
+        let ends = latest.iter().map(|(_, interval)| interval.start_ns + interval.length_ns);
+        let newest_ns = begun_unix_ns.zip(ends.max()).map_or(0, |(begun_ns, end_ns)| begun_ns + end_ns);
+        FeedState {
+            parts,
+            title,
+            begun_unix_ns,
+            recording,
+            found_unix_ms: self.found_unix_ms,
+            interval_ended_unix_ms: newest_ns / 1_000_000,
+            has_ended,
+        }
     }
 
     fn follow(mut self, sender: &watch::Sender<Arc<FeedState>>) {
@@ -141,7 +124,7 @@ impl Follower {
         let mut seen_ns = self.clock.now_ns();
         loop {
             // In this order: what a run appended before it ended is read.
-            let goes_on = is_running(&self.file);
+            let goes_on = self.reader.goes_on();
             is_due |= self.read();
             let now_ns = self.clock.now_ns();
             if !goes_on || is_due && now_ns >= next_ns {
@@ -154,7 +137,7 @@ impl Follower {
             if sender.receiver_count() > 1 {
                 seen_ns = now_ns;
             }
-            if !goes_on || self.trouble.is_some() || now_ns > seen_ns + PATIENCE_NS {
+            if !goes_on || self.reader.trouble.is_some() || now_ns > seen_ns + PATIENCE_NS {
                 return;
             }
             self.clock.sleep_until(now_ns + LOOK_NS, 0);

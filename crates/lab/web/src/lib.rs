@@ -35,5 +35,5 @@ mod started;
 mod token;
 mod words;
 
-pub use server::{new_token, router, serve, stay_away_from};
-pub use site::{WebEngine, WebSettings};
+pub use server::{new_token, router, serve};
+pub use site::{Followed, WebEngine, WebSettings};

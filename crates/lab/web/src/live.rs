@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use futures_util::stream::{Stream, unfold};
@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::feed::FeedState;
 use crate::reading::segment;
-use crate::site::{Refused, Site, see_other};
+use crate::site::{Followed, Refused, Site, see_other};
 use crate::started::Standing;
 
 /// The page of a run.
@@ -38,12 +38,8 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Path(name): Path<String>
 /// A run that is not going on: it has not begun, it could not begin, or it is over.
 fn waiting(site: &Arc<Site>, name: &str) -> Result<Response, Refused> {
     match site.standing(name) {
-        Some(Standing::Begins) => {
-            let refused = Refused::new(StatusCode::OK, "The job begins", "Its page comes in a moment.");
-            let mut response = site.refuse(&HeaderMap::new(), &refused);
-            response.headers_mut().insert(header::REFRESH, header::HeaderValue::from_static("1"));
-            Ok(response)
-        }
+        _ if matches!(site.settings.follows, Some(Followed::Trials(_))) => Ok(see_other("/")),
+        Some(Standing::Begins) => Ok(site.in_a_moment("The job begins")),
         Some(Standing::Failed(text)) => Err(Refused::new(StatusCode::OK, "The job did not run", text)),
         Some(Standing::Ended) | None => Ok(see_other(&format!("/ended/{}", segment(name)))),
     }
@@ -68,18 +64,29 @@ pub(crate) async fn events(State(site): State<Arc<Site>>, Path(name): Path<Strin
     let Ok(Some(feed)) = found else {
         return site.refuse(&headers, &Refused::not_found("No run of this name is going on."));
     };
-    let has_pages = site.settings.follows.is_none();
+    let after = match site.settings.follows {
+        None => After::Report,
+        Some(Followed::Run(_)) => After::Nothing,
+        Some(Followed::Trials(_)) => After::NextTrial,
+    };
     let following = Following {
         states: feed.states,
         sent: Vec::new(),
         queue: Vec::new(),
         name,
-        has_pages,
+        after,
         is_over: false,
         _permit: permit,
     };
     let keep = KeepAlive::new().interval(Duration::from_secs(10));
     Sse::new(stream(following)).keep_alive(keep).into_response()
+}
+
+/// What a reader gets to see when the run has ended.
+enum After {
+    Nothing,
+    Report,
+    NextTrial,
 }
 
 /// One reader of a run.
@@ -90,8 +97,7 @@ struct Following {
     /// What is to be sent, the last first.
     queue: Vec<Event>,
     name: String,
-    /// Whether the site shows more than this run.
-    has_pages: bool,
+    after: After,
     is_over: bool,
     _permit: OwnedSemaphorePermit,
 }
@@ -129,15 +135,19 @@ impl Following {
             if self.sent.contains(part) {
                 continue;
             }
-            let data = serde_json::json!({ "id": part.id, "html": part.html, "at": state.found_unix_ms });
+            let data = serde_json::json!({ "id": part.id, "html": part.html, "at": state.found_unix_ms, "ended": state.interval_ended_unix_ms });
             events.push(Event::default().event("part").data(data.to_string()));
         }
         self.sent.clone_from(&state.parts);
         if state.has_ended {
             self.is_over = true;
-            let href = self.has_pages.then(|| format!("/ended/{}", segment(&self.name)));
-            let text = "The run has ended.";
-            let data = serde_json::json!({ "href": href, "text": text });
+            let data = match self.after {
+                After::Nothing => serde_json::json!({ "text": "The run has ended." }),
+                After::Report => {
+                    serde_json::json!({ "text": "The run has ended.", "href": format!("/ended/{}", segment(&self.name)) })
+                }
+                After::NextTrial => serde_json::json!({ "text": "This trial has ended.", "next": "/" }),
+            };
             events.push(Event::default().event("ended").data(data.to_string()));
         }
         events.reverse();

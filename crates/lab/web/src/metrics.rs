@@ -17,7 +17,7 @@ pub(crate) async fn metrics(State(site): State<Arc<Site>>, headers: HeaderMap) -
             names.iter().filter_map(|name| Some((name, site.feed(name)?.now()))).collect();
         let runs: Vec<_> =
             states.iter().filter_map(|(name, state)| Some((name.as_str(), state.recording.as_ref()?))).collect();
-        let text = openmetrics_of_runs(&runs, site.settings.version);
+        let text = openmetrics_of_runs(&runs, runs.len(), site.settings.version);
         Ok(([(header::CONTENT_TYPE, OPENMETRICS_TYPE)], text).into_response())
     })
     .await

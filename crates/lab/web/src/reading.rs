@@ -17,7 +17,7 @@ use iolab_statistics::DecisionRules;
 use iolab_store::{DatabaseEntry, EntryFigure, EntryKind, Filter};
 use iolab_study_runner::report as study_report;
 
-use crate::site::{Answer, Refused, Site, see_other};
+use crate::site::{Answer, Followed, Refused, Site, see_other};
 
 /// Most entries of a list.
 const MOST: u32 = 200;
@@ -27,9 +27,12 @@ type Words = HashMap<String, String>;
 /// Running and past runs; of a server that follows one run, the page of that.
 pub(crate) async fn listing(State(site): State<Arc<Site>>, Query(words): Query<Words>, headers: HeaderMap) -> Response {
     site.work(headers, move |site, headers| {
-        if site.settings.follows.is_some() {
-            let run = site.running().pop().ok_or_else(|| Refused::not_found("The run has ended."))?;
-            return Ok(see_other(&format!("/live/{}", segment(&run.name))));
+        if let Some(followed) = &site.settings.follows {
+            return match (site.running().pop(), followed) {
+                (Some(run), _) => Ok(see_other(&format!("/live/{}", segment(&run.name)))),
+                (None, Followed::Run(_)) => Err(Refused::not_found("The run has ended.")),
+                (None, Followed::Trials(_)) => Ok(site.in_a_moment("The next trial begins")),
+            };
         }
         let search = words.get("q").map_or("", String::as_str).trim();
         let (entries, trouble) = match entries(site, search) {

@@ -13,7 +13,6 @@ use axum::routing::{get, post};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use iolab_plan::Plan;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
@@ -116,17 +115,4 @@ pub fn new_token() -> std::io::Result<String> {
     // So few bytes come whole (getrandom(2)).
     rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty())?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Leaves the processors of a run to its workers: uses others where there are some, and only what
-/// is left of them otherwise. For the server of one run: its children would inherit that.
-pub fn stay_away_from(plan: &Plan) {
-    // Neither is worth a word if the system refuses it: the run is right in any case.
-    let _ = iolab_process::set_nice(10);
-    let of_workers = plan.workers.iter().filter_map(|worker| worker.process.cpus.as_ref());
-    let taken: Vec<usize> = of_workers.flatten().copied().collect();
-    let spare: Vec<usize> = iolab_process::cpus_allowed().into_iter().filter(|cpu| !taken.contains(cpu)).collect();
-    if !taken.is_empty() && !spare.is_empty() {
-        let _ = iolab_process::set_cpus(&spare);
-    }
 }

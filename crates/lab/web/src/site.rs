@@ -27,6 +27,15 @@ pub struct WebEngine {
     pub options: &'static [OptionEntry],
 }
 
+/// The only thing that a server shows.
+#[derive(Debug, Clone)]
+pub enum Followed {
+    /// The run of this partial recording.
+    Run(PathBuf),
+    /// The runs that go on one after the other in this folder: the trials of a study.
+    Trials(PathBuf),
+}
+
 /// What is served, and to whom.
 #[derive(Debug, Clone)]
 pub struct WebSettings {
@@ -42,8 +51,8 @@ pub struct WebSettings {
     pub also: Vec<PathBuf>,
     /// The database, if one is kept.
     pub database: Option<PathBuf>,
-    /// The partial recording of the only run that is shown.
-    pub follows: Option<PathBuf>,
+    /// What is shown, if not everything.
+    pub follows: Option<Followed>,
     /// The program that plans and runs jobs; `None` if none can be started.
     pub program: Option<PathBuf>,
     /// The engines of the program.
@@ -106,7 +115,8 @@ impl Site {
     /// The runs that go on.
     pub(crate) fn running(&self) -> Vec<RunningFile> {
         match &self.settings.follows {
-            Some(path) => RunningFile::at(path.clone()).into_iter().collect(),
+            Some(Followed::Run(path)) => RunningFile::at(path.clone()).into_iter().collect(),
+            Some(Followed::Trials(folder)) => running(folder),
             None => {
                 let mut found: Vec<RunningFile> = Vec::new();
                 for run in std::iter::once(&self.settings.recordings)
@@ -191,6 +201,14 @@ impl Site {
     pub(crate) fn refuse(&self, headers: &HeaderMap, refused: &Refused) -> Response {
         let page = message_page(&self.page(headers), refused.title, &refused.text);
         (refused.status, Html(page)).into_response()
+    }
+
+    /// A page that loads itself again until there is what it announces.
+    pub(crate) fn in_a_moment(&self, title: &'static str) -> Response {
+        let refused = Refused::new(StatusCode::OK, title, "Its page comes in a moment.");
+        let mut response = self.refuse(&HeaderMap::new(), &refused);
+        response.headers_mut().insert(header::REFRESH, header::HeaderValue::from_static("1"));
+        response
     }
 }
 

@@ -38,6 +38,11 @@ impl DeviceActivity {
         gained.read_ios + gained.write_ios + gained.discard_ios + gained.flush_ios == 0
     }
 
+    /// Share of the time in which at least one request was in flight, percent; the mean of a group.
+    pub fn busy_percent(&self) -> f64 {
+        self.per_second(self.gained.io_ticks_ms) / 10.0 / self.devices as f64
+    }
+
     /// A count per second, in sysstat's order of operations, so that the last digit is the same.
     pub(crate) fn per_second(&self, count: u64) -> f64 {
         let hundredths = self.elapsed_ns as f64 / 1e7;

@@ -285,7 +285,7 @@ pub const EXTENDED: &[DeviceColumn] = &[
         aliases: &[],
         width: 6,
         figure: FigureKind::Share,
-        value: |of, _| of.per_second(of.gained.io_ticks_ms) / 10.0 / of.devices as f64,
+        value: |of, _| of.busy_percent(),
         meaning: "Share of the time in which at least one request was in flight.",
         formula: "gained io ticks / milliseconds x 100",
         source: "stat field 10; the kernel looks when requests begin and end, in steps of its tick (1 to 10 ms)",

@@ -90,10 +90,14 @@ fn is_report(head: &str) -> bool {
     let is_job_line = first.contains(": (g=") && first.contains("): rw=") && first.contains("ioengine=");
     let is_json = first.starts_with(['{', '[']) && head.get(..4096).unwrap_or(head).contains("\"fio version\"");
     let is_page = head.contains("<meta name=\"generator\" content=\"iolab ");
-    let is_export = first.starts_with("id,kind,title,parent,block,points,");
+    let is_export = ["id,kind,title,parent,block,points,", "id,study,kind,figure,unit,points,"]
+        .iter()
+        .any(|start| first.starts_with(start));
+    let is_metrics = first == "# TYPE iolab info";
+    let is_event = first.starts_with("{\"event\":\"");
     let is_job = head.starts_with(SYNTHESIZED);
     let is_iolog = ["fio version 2 iolog", "fio version 3 iolog"].contains(&first);
-    is_iolog || is_job || is_job_line || is_json || is_page || is_export || is_terse(first)
+    is_metrics || is_event || is_iolog || is_job || is_job_line || is_json || is_page || is_export || is_terse(first)
 }
 
 /// A line of the terse format: its version, fio's own from the third on, and more fields than any
@@ -114,7 +118,9 @@ mod tests {
         let page = "<!DOCTYPE html><html><head><meta name=\"generator\" content=\"iolab 0.1.0\">";
         let normal = "a: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.42";
         let job = format!("{SYNTHESIZED} of the trace x");
-        let cases: [(&str, OutputKind); 15] = [
+        let cases: [(&str, OutputKind); 17] = [
+            ("# TYPE iolab info\n# HELP iolab The program that measured.\n", OutputKind::Report),
+            ("{\"event\":\"planned\",\"iolab_recording\":1}\n", OutputKind::Report),
             ("fio version 3 iolog\n0 /data add\n", OutputKind::Report),
             (&job, OutputKind::Report),
             ("{\"iolab_recording\":1,\"iolab_version\":\"0.1.0\"", OutputKind::Recording),

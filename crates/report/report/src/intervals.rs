@@ -8,34 +8,79 @@ use std::fmt::Write;
 
 use iolab_aggregate::{IntervalFigures, interval_figures, per_second};
 use iolab_histogram::SparseHistogram;
+use iolab_plan::Direction;
 use iolab_recording::Recording;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// One interval of one job and direction, as a line of JSON.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct IntervalLine<'a> {
+    /// Name of the job.
+    pub job: &'a str,
+    /// The workers that it is the sum of, by number.
+    pub workers: &'a [u32],
+    /// Direction of the operations.
+    pub direction: Direction,
+    /// Start, ns since the start of the run.
+    pub start_ns: u64,
+    /// Length, ns.
+    pub length_ns: u64,
+    /// Operations completed.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Total latency, if measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lat: Option<LatencyFigures>,
+    /// Completion latency, if measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clat: Option<LatencyFigures>,
+    /// Response time, if the load is paced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<LatencyFigures>,
+}
+
+/// Percentiles of an interval.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LatencyFigures {
+    /// Median, ns.
+    pub p50_ns: u64,
+    /// 99th percentile, ns.
+    pub p99_ns: u64,
+    /// 99.9th percentile, ns.
+    pub p99_9_ns: u64,
+    /// Largest, ns.
+    pub max_ns: u64,
+}
+
+impl LatencyFigures {
+    fn of(histogram: &SparseHistogram) -> Option<LatencyFigures> {
+        let [p50_ns, p99_ns, p99_9_ns] = PERCENTILES.map(|percent| histogram.percentile(percent));
+        (!histogram.is_empty()).then_some(LatencyFigures { p50_ns, p99_ns, p99_9_ns, max_ns: histogram.max })
+    }
+}
 
 /// One JSON object per line, for each interval, job and direction. Times are ns, `start_ns` since
 /// the start of the run. Latencies that were not measured, or of which there are none, are omitted.
 pub fn intervals_json_lines(recording: &Recording) -> String {
     let mut text = String::new();
     for figures in interval_figures(recording) {
-        let job = serde_json::Value::from(figures.job);
-        let workers = serde_json::Value::from(figures.workers.as_slice());
-        // Writing to a String cannot fail.
-        let _ = write!(
-            text,
-            r#"{{"job":{job},"workers":{workers},"direction":"{}","start_ns":{},"length_ns":{},"ios":{},"bytes":{}"#,
-            figures.direction.name(),
-            figures.start_ns,
-            figures.length_ns,
-            figures.ios,
-            figures.bytes,
-        );
-        for (name, histogram) in [("lat", &figures.lat), ("clat", &figures.clat), ("response", &figures.response)] {
-            if !histogram.is_empty() {
-                let [p50, p99, p99_9] = PERCENTILES.map(|percent| histogram.percentile(percent));
-                let max = histogram.max;
-                let _ =
-                    write!(text, r#","{name}":{{"p50_ns":{p50},"p99_ns":{p99},"p99_9_ns":{p99_9},"max_ns":{max}}}"#);
-            }
-        }
-        text.push_str("}\n");
+        let line = IntervalLine {
+            job: figures.job,
+            workers: &figures.workers,
+            direction: figures.direction,
+            start_ns: figures.start_ns,
+            length_ns: figures.length_ns,
+            ios: figures.ios,
+            bytes: figures.bytes,
+            lat: LatencyFigures::of(&figures.lat),
+            clat: LatencyFigures::of(&figures.clat),
+            response: LatencyFigures::of(&figures.response),
+        };
+        // Plain data with string keys: serialisation has no way to fail.
+        text += &serde_json::to_string(&line).unwrap_or_default();
+        text.push('\n');
     }
     text
 }

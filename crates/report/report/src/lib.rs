@@ -26,7 +26,7 @@ pub mod terse;
 
 pub use calendar::iso_text;
 pub use hdr::{HdrFile, hdr_files};
-pub use intervals::{intervals_json_lines, intervals_table};
+pub use intervals::{IntervalLine, intervals_json_lines, intervals_table};
 pub use json::{JsonStyle, json};
 pub use log_lines::{LogText, OperationLines};
 pub use logs::{
@@ -34,7 +34,7 @@ pub use logs::{
 };
 pub use normal::{Style, calibration_report, normal, normal_body, normal_header};
 pub use observed::{observed_json_lines, observed_table};
-pub use openmetrics::{OPENMETRICS_TYPE, openmetrics, openmetrics_of_runs};
+pub use openmetrics::{OPENMETRICS_TYPE, openmetrics, openmetrics_of_devices, openmetrics_of_runs};
 pub use perf::{PerfDetail, perf};
 pub use status::{Snapshot, status_line};
 pub use summary::summary;

@@ -36,13 +36,36 @@ pub fn openmetrics(recording: &Recording) -> String {
     told(&[Run { name: None, figures: figures(recording), recording }], &recording.iolab_version, None)
 }
 
-/// All metrics of several runs that go on; the label `run` has the name of each.
-pub fn openmetrics_of_runs(runs: &[(&str, &Recording)], version: &str) -> String {
+/// All metrics of several runs, of which `going_on` go on; the label `run` has the name of each.
+pub fn openmetrics_of_runs(runs: &[(&str, &Recording)], going_on: usize, version: &str) -> String {
     let mut all: Vec<Run<'_>> = Vec::new();
     for (name, recording) in runs {
         all.push(Run { name: Some((*name).to_owned()), figures: figures(recording), recording });
     }
-    told(&all, version, Some(all.len()))
+    told(&all, version, Some(going_on))
+}
+
+/// Metrics of block devices that no run is measured on.
+pub fn openmetrics_of_devices(devices: &[DeviceFigures], version: &str) -> String {
+    let mut text = Exposition(String::new());
+    text.family("iolab", "info", "The program that measured.");
+    text.sample("iolab_info", &[("version", version)], 1);
+    let rows: Vec<DeviceRow<'_>> = devices.iter().map(|figures| DeviceRow { run: None, figures }).collect();
+    self::devices(&mut text, &rows);
+    text.0 + "# EOF\n"
+}
+
+/// One device, and the run that it belongs to if several are told of.
+struct DeviceRow<'a> {
+    run: Option<&'a str>,
+    figures: &'a DeviceFigures,
+}
+
+impl DeviceRow<'_> {
+    fn labels<'a>(&'a self, more: &[(&'static str, &'a str)]) -> Vec<(&'static str, &'a str)> {
+        let device = ("device", self.figures.name.as_str());
+        self.run.iter().map(|name| ("run", *name)).chain([device]).chain(more.iter().copied()).collect()
+    }
 }
 
 /// One run and its figures.
@@ -72,7 +95,10 @@ fn told(runs: &[Run<'_>], version: &str, going_on: Option<usize>) -> String {
         text.sample("iolab_interrupted", &run.labels(&[]), u8::from(run.recording.interrupted));
     }
     jobs(&mut text, &used(runs));
-    devices(&mut text, runs);
+    let rows = runs
+        .iter()
+        .flat_map(|run| run.figures.devices.iter().map(|figures| DeviceRow { run: run.name.as_deref(), figures }));
+    devices(&mut text, &rows.collect::<Vec<_>>());
     findings(&mut text, runs);
     text.0 + "# EOF\n"
 }
@@ -167,42 +193,42 @@ type DeviceKinds = fn(&DeviceCounters) -> [(&'static str, u64); 4];
 /// A time of a device, ms.
 type DeviceTime = fn(&DeviceCounters) -> u64;
 
-fn devices(text: &mut Exposition, runs: &[Run<'_>]) {
-    let all = || runs.iter().flat_map(|run| run.figures.devices.iter().map(move |device| (run, device)));
+fn devices(text: &mut Exposition, rows: &[DeviceRow<'_>]) {
     text.family("iolab_device_requests", "counter", "Requests that block devices completed, whoever made them.");
-    for (run, DeviceFigures { name, gained, .. }) in all() {
+    for row in rows {
+        let gained = &row.figures.gained;
         for (kind, count) in [
             ("read", gained.read_ios),
             ("write", gained.write_ios),
             ("discard", gained.discard_ios),
             ("flush", gained.flush_ios),
         ] {
-            text.sample("iolab_device_requests_total", &run.labels(&[("device", name), ("kind", kind)]), count);
+            text.sample("iolab_device_requests_total", &row.labels(&[("kind", kind)]), count);
         }
     }
     text.family("iolab_device_bytes", "counter", "Bytes of these requests.");
-    for (run, DeviceFigures { name, gained, .. }) in all() {
+    for row in rows {
+        let gained = &row.figures.gained;
         for (kind, sectors) in
             [("read", gained.read_sectors), ("write", gained.write_sectors), ("discard", gained.discard_sectors)]
         {
             let bytes = sectors.saturating_mul(SECTOR);
-            text.sample("iolab_device_bytes_total", &run.labels(&[("device", name), ("kind", kind)]), bytes);
+            text.sample("iolab_device_bytes_total", &row.labels(&[("kind", kind)]), bytes);
         }
     }
-    device_times(text, runs);
+    device_times(text, rows);
     text.family("iolab_device_in_flight", "gauge", "Requests in flight at the last sample.");
-    for (run, DeviceFigures { name, gained, .. }) in all() {
-        text.sample("iolab_device_in_flight", &run.labels(&[("device", name)]), gained.in_flight);
+    for row in rows {
+        text.sample("iolab_device_in_flight", &row.labels(&[]), row.figures.gained.in_flight);
     }
     text.family("iolab_device_busy_ratio", "gauge", "Share of the time in which anything was in flight, 0 to 1.");
-    for (run, DeviceFigures { name, util_percent, .. }) in all() {
-        text.sample("iolab_device_busy_ratio", &run.labels(&[("device", name)]), util_percent / 100.0);
+    for row in rows {
+        text.sample("iolab_device_busy_ratio", &row.labels(&[]), row.figures.util_percent / 100.0);
     }
 }
 
 /// What iostat makes its means of: merges, and times added up.
-fn device_times(text: &mut Exposition, runs: &[Run<'_>]) {
-    let all = || runs.iter().flat_map(|run| run.figures.devices.iter().map(move |device| (run, device)));
+fn device_times(text: &mut Exposition, rows: &[DeviceRow<'_>]) {
     let counted: [(&str, &str, DeviceKinds); 2] = [
         ("iolab_device_merges", "Requests that were merged into others before they were sent.", |gained| {
             [
@@ -227,9 +253,9 @@ fn device_times(text: &mut Exposition, runs: &[Run<'_>]) {
     ];
     for (family, help, kinds) in counted {
         text.family(family, "counter", help);
-        for (run, DeviceFigures { name, gained, .. }) in all() {
-            for (kind, count) in kinds(gained) {
-                let labels = run.labels(&[("device", name), ("kind", kind)]);
+        for row in rows {
+            for (kind, count) in kinds(&row.figures.gained) {
+                let labels = row.labels(&[("kind", kind)]);
                 let is_time = family.ends_with("seconds");
                 let value = if is_time { count as f64 / MS_PER_SECOND } else { count as f64 };
                 text.sample(&format!("{family}_total"), &labels, value);
@@ -249,9 +275,9 @@ fn device_times(text: &mut Exposition, runs: &[Run<'_>]) {
         ),
     ] {
         text.family(family, "counter", help);
-        for (run, DeviceFigures { name, gained, .. }) in all() {
-            let value = of(gained) as f64 / MS_PER_SECOND;
-            text.sample(&format!("{family}_total"), &run.labels(&[("device", name)]), value);
+        for row in rows {
+            let value = of(&row.figures.gained) as f64 / MS_PER_SECOND;
+            text.sample(&format!("{family}_total"), &row.labels(&[]), value);
         }
     }
 }

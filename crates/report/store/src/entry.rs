@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use iolab_comparison::{LatencyKind, RunFigure, RunSummary, overview};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The kind of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// A recording.
@@ -94,7 +95,7 @@ impl NewEntry {
 }
 
 /// One figure of an entry.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EntryFigure {
     /// The job; empty for all jobs together.
     pub job: String,
@@ -126,7 +127,7 @@ impl EntryFigure {
 }
 
 /// A stored entry.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DatabaseEntry {
     /// Its number.
     pub id: i64,

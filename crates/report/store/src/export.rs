@@ -53,8 +53,7 @@ pub fn csv(entries: &[DatabaseEntry]) -> String {
                 figure.unit.clone(),
                 figure.value.to_string(),
             ];
-            let cells: Vec<String> = shared.iter().chain(&own).map(|cell| quoted(cell)).collect();
-            text += &(cells.join(",") + "\r\n");
+            text += &csv_line(shared.iter().chain(&own).cloned());
         }
     }
     text
@@ -88,8 +87,7 @@ pub fn history(entries: &[DatabaseEntry]) -> History {
     let (kept, left_out): (Vec<_>, Vec<_>) = counts.into_iter().partition(|(_, count)| *count == timed.len());
     let [kept, left_out] = [kept, left_out].map(|names| names.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
     let head = HISTORY_COLUMNS.iter().map(|name| (*name).to_owned()).chain(kept.iter().cloned());
-    let line = |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\r\n";
-    let mut csv = line(head.collect());
+    let mut csv = csv_line(head);
     for (started, entry) in &timed {
         let values: BTreeMap<String, f64> = columns(entry).collect();
         let mut cells = vec![
@@ -102,7 +100,7 @@ pub fn history(entries: &[DatabaseEntry]) -> History {
             entry.note.clone(),
         ];
         cells.extend(kept.iter().filter_map(|name| values.get(name).map(f64::to_string)));
-        csv += &line(cells);
+        csv += &csv_line(cells);
     }
     History { csv, left_out, without_time: entries.len() - timed.len() }
 }
@@ -114,6 +112,12 @@ fn columns(entry: &DatabaseEntry) -> impl Iterator<Item = (String, f64)> {
         let name = if is_single || job.is_empty() { name.clone() } else { format!("{job}.{name}") };
         (name, *value)
     })
+}
+
+/// A line of cells.
+pub fn csv_line(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|cell| quoted(&cell)).collect();
+    cells.join(",") + "\r\n"
 }
 
 /// A cell; one that contains a separator is quoted.

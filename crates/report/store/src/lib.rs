@@ -22,7 +22,7 @@ mod store;
 
 pub use entry::{DatabaseEntry, EntryFigure, EntryKind, NewEntry};
 pub use error::{BUSY_MS, DatabaseError};
-pub use export::{History, csv, history, json_lines};
+pub use export::{History, csv, csv_line, history, json_lines};
 pub use listing::Filter;
 pub use schema::VERSION;
 pub use store::Database;

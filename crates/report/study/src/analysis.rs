@@ -3,6 +3,7 @@
 use iolab_recording::Finding;
 use iolab_statistics::DecisionRules;
 use iolab_text::counted;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparisons::{Contrast, Families, Standing};
@@ -13,9 +14,27 @@ use crate::steps::{blocks_to_run, preconditioned};
 use crate::trial::Trial;
 use crate::{Design, Figure, LadderResult, Preconditioned, Study, TrialId, TrialResults, WarmUp, WarmUpMethod};
 
+/// Format number of the JSON form.
+pub const ANALYSIS_FORMAT: u32 = 1;
+
+/// The format of an analysis that does not say it.
+fn first_format() -> u32 {
+    1
+}
+
 /// The analysis of a study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
+    /// Format number.
+    #[serde(default = "first_format")]
+    #[schemars(range(min = 1, max = ANALYSIS_FORMAT))]
+    pub iolab_analysis: u32,
+    /// Names of the axes, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<String>,
+    /// The configurations, by number: for each the point of every axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub configurations: Vec<Vec<String>>,
     /// The figures, by number.
     pub figures: Vec<Figure>,
     /// For each figure and configuration, figures first.
@@ -47,7 +66,7 @@ pub struct Analysis {
 }
 
 /// The warm-up of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialWarmUp {
     /// The trial.
     pub trial: TrialId,
@@ -81,6 +100,9 @@ pub fn analyse(study: &Study, design: &Design, results: &TrialResults, rules: &D
         is_told.then_some(TrialWarmUp { trial: trial.planned(), warm_up })
     };
     Analysis {
+        iolab_analysis: ANALYSIS_FORMAT,
+        axes: design.axes.clone(),
+        configurations: design.configurations.iter().map(|one| one.points.clone()).collect(),
         figures: study.figures.clone(),
         rows,
         contrasts,
@@ -131,6 +153,14 @@ fn absent(study: &Study, design: &Design, results: &TrialResults, blocks: u32) -
 }
 
 impl Analysis {
+    /// A configuration as `axis=point;axis=point`; its number where an older version did not save
+    /// the names.
+    pub fn points_of(&self, configuration: usize) -> String {
+        let Some(points) = self.configurations.get(configuration) else { return configuration.to_string() };
+        let named = self.axes.iter().zip(points).map(|(axis, point)| format!("{axis}={point}"));
+        named.collect::<Vec<_>>().join(";")
+    }
+
     /// One figure of one configuration.
     pub fn row(&self, figure: usize, configuration: usize) -> Option<&FigureValues> {
         self.rows.iter().find(|row| row.figure == figure && row.configuration == configuration)

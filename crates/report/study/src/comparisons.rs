@@ -9,6 +9,7 @@ use iolab_statistics::{
     Comparison, DecisionRules, Evidence, Family, FarTrial, Interval, Pairing, Stated, Statements, VERY_FAR, Verdict,
     Weights,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::GivenCondition;
@@ -17,7 +18,7 @@ use crate::statements::{About, Grid};
 use crate::{Design, Figure, Study};
 
 /// The comparison of two configurations in one figure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contrast {
     /// Number of the figure.
     pub figure: usize,
@@ -30,7 +31,7 @@ pub struct Contrast {
 }
 
 /// The effect of a point of an axis, over all other axes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointEffect {
     /// The point that `point` is compared with.
     pub baseline: String,
@@ -42,7 +43,7 @@ pub struct PointEffect {
 }
 
 /// The effect of one axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AxisEffect {
     /// Number of the axis.
     pub axis: usize,
@@ -54,7 +55,7 @@ pub struct AxisEffect {
 }
 
 /// An interaction: the effect of one axis depends on the point of another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interaction {
     /// Numbers of the axes.
     pub axes: [usize; 2],
@@ -69,7 +70,7 @@ pub struct Interaction {
 }
 
 /// The result of one figure.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Standing {
     /// Number of the figure.
     pub figure: usize,
@@ -109,7 +110,7 @@ impl Standing {
 }
 
 /// A trial that is far from what its block and its configuration predict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FarValue {
     /// Number of the configuration.
     pub configuration: usize,

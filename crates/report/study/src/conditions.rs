@@ -2,10 +2,11 @@
 //!
 //! Nobody chooses them, so configurations are compared under the same condition only.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result of one figure under one condition: the points of the given axes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GivenCondition {
     /// Numbers of the given axes, and their points here.
     pub points: Vec<(usize, String)>,

@@ -5,13 +5,14 @@ use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_statistics::{Better, samples_needed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device_figure::DeviceFigure;
 use crate::{Reported, StudyError};
 
 /// A measure of certain operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// Operations.
     pub side: FigureDirection,
@@ -20,7 +21,7 @@ pub struct Figure {
 }
 
 /// The operations that a figure covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureDirection {
     /// All of them.
@@ -32,7 +33,7 @@ pub enum FigureDirection {
 }
 
 /// A measure of operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Operations per second.

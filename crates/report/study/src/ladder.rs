@@ -8,6 +8,7 @@ use std::fmt;
 use std::fmt::{Display, Formatter};
 
 use iolab_units::{NS_PER_SECOND, format_ns, parse_ns};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{JobSetting, StudyError, Trial};
@@ -33,7 +34,7 @@ impl Default for Ladder {
 }
 
 /// A service level objective: a percentile of response times and its limit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slo {
     /// The percentile.
     pub percent: f64,

@@ -8,6 +8,7 @@
 
 use iolab_statistics::{SniaRules, SteadyState, snia};
 use iolab_text::counted;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Figure, JobSource};
@@ -31,7 +32,7 @@ pub struct Preconditioning {
 }
 
 /// Kinds of preconditioning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PreconditionKind {
     /// Twice the capacity, sequentially, 128 KiB at a time.
@@ -43,7 +44,7 @@ pub enum PreconditionKind {
 }
 
 /// How often storage is preconditioned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PreconditionFrequency {
     /// Before the first trial.
@@ -56,7 +57,7 @@ pub enum PreconditionFrequency {
 
 /// What a preconditioning precedes. `block` and `configuration` are `None` for the whole study;
 /// `configuration` is `None` for a block.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Before {
     /// Block, from 0.
     pub block: Option<u32>,
@@ -68,7 +69,7 @@ pub struct Before {
 }
 
 /// The result of purging.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Purge {
     /// Targets that discarded their content.
     pub done: Vec<String>,
@@ -77,7 +78,7 @@ pub struct Purge {
 }
 
 /// The result of one preconditioning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preconditioned {
     /// What it precedes.
     pub before: Before,

@@ -2,6 +2,7 @@
 
 use iolab_aggregate::ReachedStorage;
 use iolab_plan::PerDirection;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::WarmUp;
@@ -57,7 +58,7 @@ pub enum Behind {
 }
 
 /// One trial to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct TrialId {
     /// Block, from 0.
     pub block: u32,

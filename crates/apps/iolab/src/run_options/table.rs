@@ -277,8 +277,15 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .not_in_study("start the command beside the study by yourself"),
     switch("live", "Show rates, latencies and devices on the whole terminal while the job runs", on!(live))
         .not_in_study(PROGRESS),
-    switch("web", "Serve a page that shows the run while it lasts; its address is printed", on!(web))
-        .not_in_study("`iolab web` shows all runs that are going on"),
+    switch("web", "Serve a page that shows the run while it lasts; its address is printed", on!(web)),
+    valued(
+        "metrics",
+        "FILE",
+        "Keep this file up to date with metrics, in the text form of OpenMetrics",
+        word!(metrics),
+    ),
+    valued("events", "FILE", "Write what happens to this file as lines of JSON while it happens", word!(events))
+        .not_in_study("its folder keeps the recording of each trial"),
     switch("no-db", "Do not add the run to the database", on!(no_database)),
     switch("force", "Allow outputs to replace files that iolab did not write", on!(force))
         .not_in_study("name a new folder with --folder=FOLDER"),

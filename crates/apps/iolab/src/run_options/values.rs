@@ -96,6 +96,10 @@ pub(crate) struct RunOptions {
     pub(crate) live: bool,
     /// `--web`: the run is shown on a page.
     pub(crate) web: bool,
+    /// `--metrics`: textfile that is kept up to date.
+    pub(crate) metrics: Option<String>,
+    /// `--events`: file for events.
+    pub(crate) events: Option<String>,
     /// `--no-db`: the run is not listed in the database.
     pub(crate) no_database: bool,
     /// `--force`: outputs may replace files of the user.

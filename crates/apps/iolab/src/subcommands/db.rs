@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use iolab_archive::database;
-use iolab_store::{Database, DatabaseError, Filter, History, csv, history, json_lines};
+use iolab_store::{Database, DatabaseEntry, DatabaseError, Filter, History, csv, csv_line, history, json_lines};
+use iolab_study::{FIGURE_COLUMNS, FigureLine, figure_lines};
 use iolab_text::counted;
 
 use crate::exit::{ExitFailure, FAILED};
@@ -67,8 +68,9 @@ pub(crate) enum DbAction {
     /// Export entries as text for other programs
     Export {
         /// `csv`: one line per metric; `jsonl`: one line per entry; `history`: CSV, one line per
-        /// entry, one column per metric that all have
-        #[arg(long, default_value = "csv", value_parser = ["csv", "jsonl", "history"])]
+        /// entry, one column per metric that all have; `figures`: CSV, one line per number of each
+        /// study, with intervals and verdicts; `figures-jsonl`: the same as JSON lines
+        #[arg(long, default_value = "csv", value_parser = ["csv", "jsonl", "history", "figures", "figures-jsonl"])]
         format: String,
         #[command(flatten)]
         filter: FilterArguments,
@@ -247,6 +249,7 @@ fn export(store: &Database, format: &str, filter: &FilterArguments) -> Result<St
     Ok(match format {
         "csv" => csv(&entries),
         "jsonl" => json_lines(&entries),
+        "figures" | "figures-jsonl" => figures_of_studies(&entries, format)?,
         _ => {
             let History { csv, left_out, without_time } = history(&entries);
             if !left_out.is_empty() {
@@ -258,6 +261,27 @@ fn export(store: &Database, format: &str, filter: &FilterArguments) -> Result<St
             csv
         }
     })
+}
+
+/// All figures of the studies among the entries, in the long form.
+fn figures_of_studies(entries: &[DatabaseEntry], format: &str) -> Result<String, ExitFailure> {
+    let mut lines = Vec::new();
+    for entry in entries {
+        let Some(text) = &entry.analysis else { continue };
+        let analysis = serde_json::from_str(text).map_err(|error| {
+            ExitFailure::failed(format!("iolab: @{}: its analysis cannot be read: {error}: import it again", entry.id))
+        })?;
+        lines.extend(figure_lines(entry.id, &entry.title, &analysis));
+    }
+    if lines.is_empty() {
+        eprintln!("iolab: no study among the {}", counted(entries.len() as u64, "entry"));
+    }
+    if format == "figures" {
+        let head = FIGURE_COLUMNS.map(str::to_owned);
+        return Ok(std::iter::once(head).chain(lines.iter().map(FigureLine::cells)).map(csv_line).collect());
+    }
+    // Plain data with string keys cannot fail to serialise.
+    Ok(lines.iter().map(|line| serde_json::to_string(line).unwrap_or_default() + "\n").collect())
 }
 
 fn check(store: &Database) -> Result<u8, ExitFailure> {

@@ -144,6 +144,19 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, ExitFail
     Ok(Asked { run: read.run, line })
 }
 
+/// Checks the words of a run without looking at any file: options of the program and of jobs, and
+/// the values of those that the command line itself gives.
+pub(crate) fn check_words(words: &[String]) -> Result<u8, ExitFailure> {
+    let asked = take_apart(words, Mode::Iolab)?;
+    let request = iolab_jobfile::ParseRequest { command_line: Some(&asked.line), files: &[], sections: &[] };
+    let parsed = iolab_jobfile::parse(&request, &pipeline::here());
+    parsed.map_err(|failure| {
+        let color = crate::printing::use_color();
+        ExitFailure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, color))
+    })?;
+    Ok(0)
+}
+
 /// Requires a job in a file or on the command line, and otherwise returns a helpful message.
 pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), ExitFailure> {
     if command_line.files.is_empty() && !command_line.defines_jobs() {

@@ -6,6 +6,8 @@ pub(crate) mod from_words;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use iolab_archive::study_files;
+use iolab_outputs::OutputKind;
 use iolab_study::Study;
 use iolab_study_runner::{
     Folder, Permissions, StudyForm, StudyRunner, begin, default_folder, files_of, folders_of, located, read, report,
@@ -13,7 +15,9 @@ use iolab_study_runner::{
 };
 
 use crate::exit::{ExitFailure, INTERRUPTED};
-use crate::{output, pipeline};
+use crate::follower::{Followed, Follower};
+use crate::metrics_file::METRICS;
+use crate::{output, outputs, pipeline};
 
 /// Options for every trial that the study file cannot hold.
 #[derive(Debug, clap::Args)]
@@ -24,9 +28,19 @@ pub(crate) struct Passed {
     /// Keep the values of ${VARIABLES} in the recordings, as for `iolab run`
     #[arg(long)]
     keep_secrets: bool,
+    /// Serve a page that shows each trial while it runs; its address is printed
+    #[arg(long)]
+    web: bool,
+    /// Keep this file up to date with metrics of the trials, in the text form of OpenMetrics
+    #[arg(long, value_name = "FILE")]
+    metrics: Option<PathBuf>,
 }
 
 impl Passed {
+    fn shown(&self) -> Shown<'_> {
+        Shown { web: self.web, metrics: self.metrics.as_deref() }
+    }
+
     fn permissions(&self) -> Permissions {
         Permissions { allow_destroy: self.allow_destroy.clone(), keep_secrets: self.keep_secrets }
     }
@@ -100,7 +114,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
             let permissions = passed.permissions();
             with_device(device.as_deref(), || {
                 let begun = begin(&pipeline::pipeline(), file, &path, &form)?;
-                one_after_another(&begun, |(folder, study)| go_on(&runner(&permissions), folder, study))
+                one_after_another(&begun, |(folder, study)| go_on(&runner(&permissions), passed.shown(), folder, study))
             })
         }
         StudyAction::Resume { folder, passed } => {
@@ -108,7 +122,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
             one_after_another(&folders, |folder| {
                 let (folder, study) = Folder::open(folder)?;
                 let device = study.served.as_ref().map(|device| device.name.as_str());
-                with_device(device, || go_on(&runner(&passed.permissions()), &folder, &study))
+                with_device(device, || go_on(&runner(&passed.permissions()), passed.shown(), &folder, &study))
             })
         }
         StudyAction::Show { folder, json } => {
@@ -170,8 +184,24 @@ fn runner(permissions: &Permissions) -> StudyRunner<'_> {
     StudyRunner { pipeline: pipeline::pipeline(), permissions, is_listed: true }
 }
 
-fn go_on(runner: &StudyRunner<'_>, folder: &Folder, study: &Study) -> Result<u8, ExitFailure> {
-    let ended = runner.go_on(folder, study)?;
+/// How the trials are shown while they run.
+#[derive(Debug, Clone, Copy)]
+struct Shown<'a> {
+    web: bool,
+    metrics: Option<&'a Path>,
+}
+
+fn go_on(runner: &StudyRunner<'_>, shown: Shown<'_>, folder: &Folder, study: &Study) -> Result<u8, ExitFailure> {
+    let trials = folder.path().join(study_files::TRIALS);
+    let page = shown.web.then(|| Follower::page(Followed::Trials(&trials))).transpose()?;
+    let metrics = shown.metrics.map(|path| {
+        outputs::beside(false, []).place(path, OutputKind::Report, METRICS)?;
+        Follower::metrics(Followed::Trials(&trials), path, false)
+    });
+    let metrics = metrics.transpose()?;
+    let ended = runner.go_on(folder, study);
+    drop((page, metrics));
+    let ended = ended?;
     output::print_verdicts(&ended.results)?;
     let path = folder.path().display();
     if ended.is_whole {

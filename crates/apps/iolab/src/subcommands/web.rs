@@ -26,6 +26,10 @@ pub(crate) struct WebArguments {
     /// Show only the run of this partial recording, and end with it
     #[arg(long, value_name = "FILE", hide = true)]
     follow: Option<PathBuf>,
+    /// Show only the trials of a study in this folder, one after the other, until standard input
+    /// ends
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    trials: Option<PathBuf>,
 }
 
 #[cfg(not(feature = "web"))]
@@ -47,7 +51,7 @@ mod serving {
     use iolab_archive::recordings;
     use iolab_archive::{database, running};
     use iolab_process::INTERRUPTS;
-    use iolab_web::{WebEngine, WebSettings, new_token, serve, stay_away_from};
+    use iolab_web::{Followed, WebEngine, WebSettings, new_token, serve};
 
     use super::WebArguments;
     use crate::exit::ExitFailure;
@@ -65,6 +69,12 @@ mod serving {
         let line = format!("http://{shown}/?token={token}");
         if let Some(path) = &arguments.follow {
             return follow(path, listener, settings, &line);
+        }
+        if arguments.trials.is_some() {
+            let _ = iolab_process::set_nice(10);
+            eprintln!("iolab: live page: {line}");
+            serve(listener, settings, crate::follower::has_parent_ended).context("serving")?;
+            return Ok(0);
         }
         output::print(&format!("{line}\n"))?;
         let reading = if settings.is_private {
@@ -115,6 +125,8 @@ mod serving {
             summary: description.summary,
             options: description.options,
         };
+        let follows = arguments.follow.clone().map(Followed::Run);
+        let follows = follows.or_else(|| arguments.trials.clone().map(Followed::Trials));
         Ok(WebSettings {
             token,
             hosts,
@@ -122,8 +134,8 @@ mod serving {
             recordings,
             also: arguments.also.clone(),
             database: database::path()?,
-            follows: arguments.follow.clone(),
-            program: arguments.follow.is_none().then_some(program),
+            program: follows.is_none().then_some(program),
+            follows,
             engines: engine_registry::descriptions().iter().map(engine).collect(),
             version: env!("CARGO_PKG_VERSION"),
         })
@@ -133,7 +145,7 @@ mod serving {
     fn follow(path: &Path, listener: TcpListener, settings: WebSettings, line: &str) -> Result<u8, ExitFailure> {
         let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
         if let Ok(loaded) = recordings::load(path) {
-            stay_away_from(&loaded.recording.plan);
+            running::stay_away_from(&loaded.recording.plan);
         }
         eprintln!("iolab: live page: {line}");
         serve(listener, settings, || !running::is_running(&file)).context("serving")?;

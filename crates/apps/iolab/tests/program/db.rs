@@ -109,6 +109,17 @@ fn a_study_is_one_entry_with_its_trials() {
     assert!(exported.contains(",bs=4k,") && exported.starts_with("id,kind,title"), "{exported}");
     lab.run(["db", "export", "--format=jsonl", "--output=all.jsonl"]).ended(0, "");
     assert_eq!(std::fs::read_to_string(lab.path("all.jsonl")).unwrap().lines().count(), 1);
+    let table = lab.run(["db", "export", "--format=figures"]).ended(0, "").printed();
+    assert!(table.starts_with("id,study,kind,figure,unit,points,baseline,"), "{table}");
+    let lines = lab.run(["db", "export", "--format=figures-jsonl"]).ended(0, "").printed();
+    assert_eq!(lines.lines().count() + 1, table.lines().count());
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| line.parse().unwrap()).collect();
+    let of_kind = |kind: &str| lines.iter().filter(|line| line["kind"] == kind && line["figure"] == "iops").count();
+    // Two blocks of two configurations, which are compared with each other.
+    assert_eq!(["value", "median", "ratio"].map(of_kind), [4, 2, 1], "{table}");
+    let ratio = lines.iter().find(|line| line["kind"] == "ratio" && line["figure"] == "iops").unwrap();
+    assert_eq!((ratio["points"].as_str(), ratio["baseline"].as_str()), (Some("bs=8k"), Some("bs=4k")));
+    assert!(ratio["verdict"].is_string() && ratio["estimate"].as_f64().unwrap() > 0.0, "{ratio}");
     lab.run(["db", "rm", &id]).ended(0, "");
     assert!(entries(&lab, &["--trials"]).is_empty());
 }

@@ -21,6 +21,7 @@ mod example_jobs;
 mod example_studies;
 mod files_and_offsets;
 mod findings;
+mod following;
 mod fs_benchmarks;
 mod fs_domains;
 mod fs_looking;

@@ -73,6 +73,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("db-size", "db size"),
     ("db-prune", "db prune --before=2000-01-01"),
     ("config", "config"),
+    ("schema", "schema recording"),
     ("doctor", "doctor"),
     ("completions", "completions bash"),
     ("man", "man run"),

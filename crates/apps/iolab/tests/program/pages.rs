@@ -13,12 +13,12 @@ fn address(text: &str) -> Option<(String, String)> {
     (token.len() == 32 && rest.len() > token.len()).then(|| (authority.to_owned(), token))
 }
 
-fn printed_address(server: &Running, text: fn(&Running) -> String) -> (String, String) {
+pub(crate) fn printed_address(server: &Running, text: fn(&Running) -> String) -> (String, String) {
     server.until(|server| address(&text(server)).is_some());
     address(&text(server)).expect("it was there")
 }
 
-fn get(authority: &str, path: &str) -> String {
+pub(crate) fn get(authority: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(authority).expect("a server");
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n").expect("a request");
     let mut told = String::new();

@@ -89,7 +89,7 @@ fn a_run_has_a_page_events_and_metrics_until_it_ends() {
 #[test]
 fn the_server_of_one_run_shows_nothing_else_and_starts_nothing() {
     let mut lab = Lab::new();
-    lab.settings.follows = Some(lab.settings.recordings.join("now.iolab.partial"));
+    lab.settings.follows = Some(iolab_web::Followed::Run(lab.settings.recordings.join("now.iolab.partial")));
     lab.settings.program = None;
     let router = lab.router();
     assert_eq!(get(&router, "/").place(), "/live/now.iolab");

@@ -25,18 +25,20 @@
   source.addEventListener("error", () => say("lost", "The connection is lost; trying again."));
   source.addEventListener("part", (event) => {
     // The server has escaped all text in it; scripts do not run in it, nor does the page's policy let any but this one.
-    const { id, html, at } = JSON.parse(event.data), part = document.getElementById(id);
+    const { id, html, at, ended } = JSON.parse(event.data), part = document.getElementById(id);
     if (!part) return;
     const was = kept(part);
     part.innerHTML = html;
     restore(part, was);
     part.dataset.late = String(Date.now() - at);
+    part.dataset.ended = String(ended);
     document.documentElement.dataset.parts = String(1 + Number(document.documentElement.dataset.parts || 0));
   });
   source.addEventListener("ended", (event) => {
     source.close();
-    const { href, text } = JSON.parse(event.data);
+    const { href, next, text } = JSON.parse(event.data);
     say("ended", text + " ");
+    if (next) setTimeout(() => location.assign(next), 1000);
     if (!href) return;
     const link = document.createElement("a");
     link.href = href;

@@ -23,7 +23,8 @@ pub(crate) fn run(asked: &Asked) -> Result<u8, ExitFailure> {
     // Mistakes in the study are reported before a folder is made.
     runner.announcement(&study, &job)?;
     let folder = Folder::begin(&path, &study, &job)?;
-    super::go_on(&runner, &folder, &study)
+    let shown = super::Shown { web: asked.run.web, metrics: asked.run.metrics.as_deref().map(Path::new) };
+    super::go_on(&runner, shown, &folder, &study)
 }
 
 /// Prints what the study would run.

@@ -49,6 +49,10 @@ pub(crate) struct WatchArguments {
     /// tracepoints, as root), pressure, page cache
     #[arg(long)]
     pub(super) more: bool,
+    /// Keep this file up to date with metrics of the devices, or with those of the program of
+    /// --record, in the text form of OpenMetrics
+    #[arg(long, value_name = "FILE", conflicts_with = "full_screen")]
+    pub(super) metrics: Option<PathBuf>,
     /// Use the full terminal: a table with sorting and selection, and charts of the selected
     /// device; `?` shows the keys
     #[arg(short = 'f', long, conflicts_with_all = ["output", "json"])]

@@ -10,18 +10,27 @@ use iolab_watch::{RecordError, RecordRequest, Wanted, WatchError, Watched};
 
 use super::arguments::ProgramArguments;
 use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
+use crate::follower::Followed;
+use crate::metrics_file::MetricsFile;
 use crate::printing::StandardError;
 use crate::{outputs, pipeline};
 
 /// A job whose plan is modified to describe the program; the job itself is not run.
 const JOB: [&str; 4] = ["--name=program", "--rw=rw", "--size=4k", "--group_reporting=1"];
 
-pub(super) fn record(path: &Path, arguments: &ProgramArguments, mut wanted: Wanted) -> Result<u8, ExitFailure> {
+pub(super) fn record(
+    path: &Path,
+    metrics: Option<&Path>,
+    arguments: &ProgramArguments,
+    mut wanted: Wanted,
+) -> Result<u8, ExitFailure> {
     let watched = watched(arguments, &mut wanted)?;
     let words = JOB.map(str::to_owned);
     let plan = iolab_watch::describe_program(pipeline::pipeline().plan_words(&words)?.plan, &watched);
     let mut outputs = outputs::beside(arguments.force, []);
     let keeping = Keeping::begin(&plan, &mut outputs, Some(path), &StandardError)?;
+    let followed = Followed::Run(keeping.partial_path());
+    let metrics = metrics.map(|path| MetricsFile::begin(&mut outputs, path, followed, arguments.force)).transpose()?;
     let host = System::live().host_facts(Clock::monotonic().name(), std::env::args().collect());
     let request = RecordRequest {
         wanted: &wanted,
@@ -44,6 +53,7 @@ pub(super) fn record(path: &Path, arguments: &ProgramArguments, mut wanted: Want
     let (mut recording, end) = (recorded.recording, recorded.end);
     recording.findings = iolab_findings::find(&recording);
     let saved = keeping.save(&mut outputs, &recording)?;
+    metrics.map_or(Ok(()), |metrics| metrics.finish(&mut outputs, &recording))?;
     for (plan, worker) in recording.plan.workers.iter().zip(&recording.workers) {
         worker.notes.iter().for_each(|note| eprintln!("iolab: {}: {note}", plan.job));
     }
