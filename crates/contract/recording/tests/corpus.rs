@@ -75,6 +75,7 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("whose logs", "2-9", recording.plan.workers[1].logs.client.is_some()),
             ("idleness", "2-9", recording.idleness.is_some()),
             ("ranks", "2-a", recording.is_of_ranks()),
+            ("a network", "2-c", recording.observations.as_ref().is_some_and(|seen| seen.network.len() == 2)),
             ("an agreed start", "2-b", recording.agreed_start_unix_ns.is_some()),
             ("how far from it", "2-b", recording.hosts.last().is_some_and(|host| host.start_skew_ns == Some(-300))),
             ("drift", "2-b", recording.hosts.last().is_some_and(|host| host.clock_drift_ns == Some(-75))),
