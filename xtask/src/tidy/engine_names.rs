@@ -43,6 +43,7 @@ const EXCEPTIONS: &[Exception] = &[
     ("crates/job/trace_import/src/strace/calls.rs", "*", "names of system calls"),
     ("crates/job/resolve/src/buffers.rs", "mmap", "a value of the option iomem"),
     ("crates/job/resolve/src/files.rs", "sync", "a value of the option sync"),
+    ("crates/machine/observe/src/network/remote_mounts.rs", "nfs", "a type of file system"),
     ("crates/report/findings/src/limits.rs", "io_uring", "advice: a queue where an engine has none"),
     ("crates/report/findings/src/table.rs", "*", "advice to users, in sentences"),
     ("crates/report/report/src/json.rs", "sync", "a key of fio's JSON"),

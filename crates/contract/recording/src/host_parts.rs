@@ -75,6 +75,7 @@ impl Recording {
             devices: at(&self.devices, &places.devices),
             observations: self.observations.as_ref().map(|seen| Observations {
                 devices: at(&seen.devices, &places.observed),
+                network: seen.network.iter().filter(|network| network.host == host).cloned().collect(),
                 host: if host > 0 { Vec::new() } else { seen.host.clone() },
                 ..*seen
             }),

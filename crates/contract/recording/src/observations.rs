@@ -9,7 +9,7 @@ use iolab_histogram::SparseHistogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceCounters, DeviceUse};
+use crate::{DeviceCounters, DeviceUse, NetworkSeries};
 
 /// Everything that was sampled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct Observations {
     pub devices: Vec<DeviceSeries>,
     /// The machine as a whole.
     pub host: Vec<HostSample>,
+    /// The network between the run and its storage, for each host whose run used one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkSeries>,
     /// CPU time spent on taking and keeping all samples, ns.
     #[serde(default)]
     pub looking_ns: u64,
@@ -39,6 +42,12 @@ impl Observations {
                     known.requests.extend(device.requests);
                 }
                 None => self.devices.push(device),
+            }
+        }
+        for network in later.network {
+            match self.network.iter_mut().find(|known| known.host == network.host) {
+                Some(known) => known.append(network),
+                None => self.network.push(network),
             }
         }
         self.host.extend(later.host);

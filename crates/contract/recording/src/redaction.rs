@@ -129,6 +129,10 @@ impl Redaction {
             facts.command_line.iter_mut().for_each(|word| *word = self.word(word));
         }
         self.all(&mut recording.warnings);
+        for network in recording.observations.iter_mut().flat_map(|seen| &mut seen.network) {
+            let names = network.mounts.iter_mut().map(|mount| &mut mount.name);
+            names.for_each(|name| *name = self.text(name));
+        }
         recording.workers.iter_mut().for_each(|worker| self.worker(worker));
         for finding in &mut recording.findings {
             for text in [&mut finding.evidence, &mut finding.consequence, &mut finding.advice] {

@@ -9,10 +9,11 @@ mod plan;
 use iolab_histogram::check_buckets;
 use iolab_plan::PerDirection;
 
+use crate::network::NetworkSample;
 use crate::recording::Recording;
 use crate::{
     Calibration, DeviceCounters, DeviceSeries, DeviceUse, DriftRecording, HostFacts, HostSample, Interval,
-    IntervalLatencies, Observations, ScheduleRecording, SteadyRecording, WorkerRecording,
+    IntervalLatencies, NetworkSeries, Observations, SampleSeries, ScheduleRecording, SteadyRecording, WorkerRecording,
 };
 
 /// The longest time of anything, ns: nine years.
@@ -117,7 +118,8 @@ impl Recording {
         }
         let known = |host: u32| (host as usize) < self.hosts.len().max(1);
         let series = self.observations.iter().flat_map(|seen| &seen.devices).map(|device| device.host);
-        let mut devices = self.devices.iter().map(|device| device.host).chain(series);
+        let networks = self.observations.iter().flat_map(|seen| &seen.network).map(|network| network.host);
+        let mut devices = self.devices.iter().map(|device| device.host).chain(series).chain(networks);
         must(devices.all(known), || "devices".to_owned(), "one is on a host that is not in the list")?;
         let mut workers = self.plan.workers.iter().map(|plan| plan.host);
         must(workers.all(known), || "plan.workers".to_owned(), "one is on a host that is not in the list")
@@ -290,6 +292,11 @@ impl Observations {
             self.devices.iter().map(|device| (device.host, device.name.as_str())).collect();
         names.sort_unstable();
         must(names.is_sorted_by(|one, next| one < next), place, "a device is there twice")?;
+        let hosts = self.network.iter().map(|network| network.host);
+        must(hosts.is_sorted_by(|one, next| one < next), place, "a network is there twice, or out of order")?;
+        for (at, network) in self.network.iter().enumerate() {
+            network.check(&format!("observations.network[{at}]"))?;
+        }
         for (at, sample) in self.host.iter().enumerate() {
             check_host(sample, &format!("observations.host[{at}]"))?;
         }
@@ -311,6 +318,28 @@ impl DeviceSeries {
         let requests = self.requests.iter().map(|interval| (interval.start_ns, interval.length_ns));
         ascending(requests, |at| format!("{place}.requests[{at}]"))
     }
+}
+
+impl NetworkSeries {
+    fn check(&self, place: &str) -> Verdict {
+        check_series(&self.peers, &format!("{place}.peers"))?;
+        check_series(&self.links, &format!("{place}.links"))?;
+        check_series(&self.servers, &format!("{place}.servers"))?;
+        check_series(&self.mounts, &format!("{place}.mounts"))
+    }
+}
+
+fn check_series<Sample: NetworkSample>(all: &[SampleSeries<Sample>], place: &str) -> Verdict {
+    for (at, series) in all.iter().enumerate() {
+        let place = || format!("{place}[{at}]");
+        name(&series.name, place)?;
+        name(&series.about, place)?;
+        ascending(series.samples.iter().map(|sample| (sample.at_ns(), 0)), |_| place())?;
+        series.samples.iter().try_for_each(|sample| within(&sample.numbers(), MOST_BYTES, place))?;
+    }
+    let mut names: Vec<&str> = all.iter().map(|series| series.name.as_str()).collect();
+    names.sort_unstable();
+    must(names.is_sorted_by(|one, next| one < next), || place.to_owned(), "a name is there twice")
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use iolab_histogram::{Baseline, Histogram};
 use iolab_plan::{Direction, Plan};
 use iolab_recording::partial::{self, EntryBuffer, GrowingRecording, LoggedLatency, Partial, PartialError};
 use iolab_recording::{
-    DeviceCounters, DeviceSample, DeviceSeries, FORMAT, HostFacts, HostSample, Observations, Recording, WorkerOutcome,
-    WorkerRecording,
+    DeviceCounters, DeviceSample, DeviceSeries, FORMAT, HostFacts, HostSample, NetworkSeries, Observations, PeerSample,
+    Recording, SampleSeries, WorkerOutcome, WorkerRecording,
 };
+
 use proptest::prelude::*;
 
 /// A recording before anything is measured. Its plan has no workers: they are the business of other
@@ -55,6 +56,14 @@ fn look(at_ns: u64, read_ios: u64, first: bool) -> Observations {
             ..DeviceSeries::default()
         }],
         host: vec![HostSample { at_ns, io_some_ns: Some(at_ns), ..HostSample::default() }],
+        network: vec![NetworkSeries {
+            peers: vec![SampleSeries {
+                name: "10.0.0.2:10809".to_owned(),
+                about: if first { "eth0".to_owned() } else { String::new() },
+                samples: vec![PeerSample { at_ns, received_bytes: read_ios, ..PeerSample::default() }],
+            }],
+            ..NetworkSeries::default()
+        }],
         looking_ns: 7,
     }
 }
@@ -70,6 +79,9 @@ fn what_was_seen_of_the_machine_is_put_together() {
     let times: Vec<u64> = seen.devices[0].samples.iter().map(|sample| sample.at_ns).collect();
     assert_eq!(times, [0, 100, 200]);
     assert_eq!(seen.looking_ns, 21);
+    let peer = &seen.network[0].peers[0];
+    let received: Vec<u64> = peer.samples.iter().map(|sample| sample.received_bytes).collect();
+    assert_eq!((seen.network.len(), peer.about.as_str(), received), (1, "eth0", vec![5, 25, 35]));
     let device = &recording.devices[0];
     assert_eq!((device.before.read_ios, device.after.read_ios, device.elapsed_ns), (5, 35, 200));
     // The last look was cut off.

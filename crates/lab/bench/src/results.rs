@@ -187,6 +187,7 @@ fn word(kind: BottleneckKind) -> &'static str {
         BottleneckKind::Processor => "the processor",
         BottleneckKind::Latency => "latency: one operation after the other",
         BottleneckKind::Submission => "submission: one operation after the other",
+        BottleneckKind::Network => "the network",
         BottleneckKind::Device => "the device",
         BottleneckKind::Unknown => "unknown",
     }

@@ -104,6 +104,7 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
     let first_seen = all.observations.take();
     all.observations = first_seen.map(|mut seen| {
         seen.devices.clear();
+        seen.network.clear();
         seen
     });
     let (mut first_worker, mut seen) = (0, BTreeSet::new());
@@ -170,8 +171,12 @@ fn add_devices(all: &mut Recording, of: &Recording, number: u32) {
     }));
     let Some(mut seen) = of.observations.clone() else { return };
     seen.devices.iter_mut().for_each(|device| device.host = number);
+    seen.network.iter_mut().for_each(|network| network.host = number);
     match &mut all.observations {
-        Some(known) => known.devices.append(&mut seen.devices),
+        Some(known) => {
+            known.devices.append(&mut seen.devices);
+            known.network.append(&mut seen.network);
+        }
         none => {
             // Samples of the machine are those of host 0.
             seen.host.clear();

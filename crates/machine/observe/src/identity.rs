@@ -10,7 +10,7 @@ use crate::System;
 
 /// Files below `/sys/block/NAME` (Documentation/ABI/stable/sysfs-block, admin-guide/md,
 /// sysfs-block-dm, sysfs-block-loop, sysfs-block-zram).
-const FILES: [&str; 24] = [
+const FILES: [&str; 25] = [
     "alignment_offset",
     "cache_type",
     "comp_algorithm",
@@ -29,6 +29,7 @@ const FILES: [&str; 24] = [
     "loop/offset",
     "md/array_state",
     "md/chunk_size",
+    "md/consistency_policy",
     "md/degraded",
     "md/level",
     "md/raid_disks",

@@ -78,6 +78,11 @@ impl<'a> Job<'a> {
         self.first().is_kernel()
     }
 
+    /// Whether it reaches its storage past the kernel's block layer, perhaps over a network.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.first().reach(), Reach::Device | Reach::Network)
+    }
+
     /// Whether its data goes through the page cache.
     pub(crate) fn is_buffered(&self) -> bool {
         self.first().is_buffered()

@@ -7,7 +7,9 @@
 //! being faster. Nothing here measures, does I/O, or changes a figure.
 
 mod between;
+mod experiment;
 mod facts;
+mod judgement;
 mod limits;
 mod many_hosts;
 mod reference;
@@ -18,8 +20,9 @@ mod traffic;
 mod wording;
 
 pub use between::{BETWEEN_RUNS, Reached, Words, by_target, different_targets};
+pub use judgement::find;
 pub use limits::{Bottleneck, BottleneckKind, limits};
 pub use reference::{all_words, reference_page};
 pub use rules::RuleMatch;
-pub use table::{RULES, Rule, find};
+pub use table::{RULES, Rule};
 pub use text::{findings_text, limits_text};

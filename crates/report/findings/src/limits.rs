@@ -13,8 +13,9 @@ use iolab_plan::{Direction, Reach};
 use iolab_recording::{DeviceUse, Finding, Recording, Severity};
 use iolab_units::rounded_ns;
 
+use crate::experiment::command;
 use crate::facts::{Facts, Job, Member};
-use crate::rules::{host, processor, queue};
+use crate::rules::{host, network, processor, queue};
 use crate::traffic::is_top;
 use crate::wording::{bytes, count, percent};
 use crate::{find, rules::RuleMatch};
@@ -51,6 +52,8 @@ pub enum BottleneckKind {
     Latency,
     /// Submissions, one after another.
     Submission,
+    /// The network to the storage.
+    Network,
     /// The device, with the queue kept full.
     Device,
     /// The recording does not say.
@@ -92,8 +95,18 @@ fn limits_on_one(recording: &Recording) -> Vec<Bottleneck> {
 }
 
 fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Bottleneck {
-    let causes =
-        [of_cache, of_tool, of_schedule, of_submission, of_quota, of_host, of_processor, of_latency, of_device];
+    let causes = [
+        of_cache,
+        of_tool,
+        of_schedule,
+        of_submission,
+        of_quota,
+        of_network,
+        of_host,
+        of_processor,
+        of_latency,
+        of_device,
+    ];
     let (kind, answer, mut evidence, experiment) =
         causes.iter().find_map(|cause| cause(facts, job)).unwrap_or_else(|| unknown(job));
     let prefix = format!("{}: ", job.name);
@@ -108,11 +121,11 @@ type Cause = (BottleneckKind, String, Vec<String>, String);
 fn of_cache(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let findings = find(facts.recording);
     let is_about = |jobs: &[String]| jobs.is_empty() || jobs.iter().any(|name| name == job.name);
-    let rules = ["page-cache", "unwritten-blocks", "cache-beneath", "fits-in-memory"];
+    let rules = ["page-cache", "unwritten-blocks", "cache-beneath", "fits-in-memory", "client-cache"];
     let mut grave =
         findings.iter().filter(|finding| finding.rule == "fits-in-memory" || finding.severity == Severity::Invalid);
     let cause = grave.find(|finding| rules.contains(&finding.rule.as_str()) && is_about(&finding.jobs))?;
-    if !job.is_kernel() {
+    if !job.is_kernel() && cause.rule != "client-cache" {
         return None;
     }
     let experiment = match cause.rule.as_str() {
@@ -121,6 +134,9 @@ fn of_cache(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
                 "{} (delete the file first, so that it is written before it is read): far slower",
                 command(facts, job, &[])
             )
+        }
+        "client-cache" => {
+            format!("{} with the cache of the client switched off: slower", command(facts, job, &[]))
         }
         "cache-beneath" => {
             "`iolab doctor FILE` shows which disk is below; the same job on that disk: slower".to_owned()
@@ -221,6 +237,20 @@ fn of_processor(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         vec![evidence],
         experiment,
     ))
+}
+
+fn of_network(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let is_about = |seen: &RuleMatch| seen.jobs.is_empty() || seen.jobs.iter().any(|name| name == job.name);
+    let seen = network::network_limit(facts).into_iter().find(|seen| job.is_remote() && is_about(seen))?;
+    let far = !seen.jobs.is_empty();
+    let (answer, experiment) = if far {
+        let more = (job.first().plan.queue.depth * 2).to_string();
+        ("the network: its round trip", format!("{}: about twice the IOPS", command(facts, job, &[("iodepth", &more)])))
+    } else {
+        let local = format!("{} at the server itself: more, if the network was the limit", command(facts, job, &[]));
+        ("the network: what it carries", local)
+    };
+    Some((BottleneckKind::Network, answer.to_owned(), vec![seen.evidence], experiment))
 }
 
 fn of_submission(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
@@ -358,43 +388,4 @@ fn share_in_devices(facts: &Facts<'_>) -> Option<f64> {
 fn in_queue(device: &DeviceUse) -> f64 {
     let waited_ms = device.after.time_in_queue_ms.saturating_sub(device.before.time_in_queue_ms);
     waited_ms as f64 * 1e6 / device.elapsed_ns.max(1) as f64
-}
-
-/// The job as a command line, with some options changed; an option with an empty new value is left
-/// out.
-fn command(facts: &Facts<'_>, job: &Job<'_>, changes: &[(&str, &str)]) -> String {
-    let mut options = facts.recording.plan.global_options.clone();
-    options.extend(job.first().plan.job_options.clone());
-    for (name, value) in changes {
-        options.remove(*name);
-        if !value.is_empty() {
-            options.insert((*name).to_owned(), (*value).to_owned());
-        }
-    }
-    options.remove("name");
-    let mut text = format!("iolab run {}", quoted(&format!("--name={}", job.name)));
-    for (name, value) in &options {
-        let word = if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") };
-        text.push(' ');
-        text.push_str(&quoted(&word));
-    }
-    text
-}
-
-/// A word quoted for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,%+@".contains(character);
-    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_survive_a_shell() {
-        for (word, expected) in [("--bs=4k", "--bs=4k"), ("--x=a b", "'--x=a b'"), ("it's", "'it'\\''s'")] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }

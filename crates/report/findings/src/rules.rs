@@ -6,16 +6,19 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
+pub(crate) mod client_cache;
 pub(crate) mod damage;
 pub(crate) mod ending;
 pub(crate) mod host;
 pub(crate) mod layers;
+pub(crate) mod network;
 pub(crate) mod processor;
 pub(crate) mod queue;
 pub(crate) mod requests;
 pub(crate) mod samples;
 pub(crate) mod schedule;
 pub(crate) mod steadiness;
+pub(crate) mod stripes;
 
 use iolab_recording::Severity;
 

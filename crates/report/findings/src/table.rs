@@ -1,12 +1,9 @@
 //! The rules in one table: what each checks, the consequence, what to change.
 
-use iolab_recording::{Finding, Recording, Severity};
-
 use crate::facts::Facts;
-use crate::many_hosts::one_of_many;
 use crate::rules::{
-    RuleMatch, arithmetic, cache, damage, ending, host, layers, processor, queue, requests, samples, schedule,
-    steadiness,
+    RuleMatch, arithmetic, cache, client_cache, damage, ending, host, layers, network, processor, queue, requests,
+    samples, schedule, steadiness, stripes,
 };
 
 /// One rule.
@@ -19,73 +16,12 @@ pub struct Rule {
     pub consequence: &'static str,
     /// What to change.
     pub advice: &'static str,
-    find: fn(&Facts<'_>) -> Vec<RuleMatch>,
+    pub(crate) find: fn(&Facts<'_>) -> Vec<RuleMatch>,
 }
 
 impl std::fmt::Debug for Rule {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "rule {}", self.name)
-    }
-}
-
-/// What must be known about the figures of a recording, the most severe first; depends on the
-/// recording alone. In a run of several hosts each is judged by itself, because processors and page
-/// caches are not shared; its findings contain its name.
-pub fn find(recording: &Recording) -> Vec<Finding> {
-    if !recording.has_several_hosts() {
-        return find_on_one(recording);
-    }
-    let mut findings: Vec<Finding> = Vec::new();
-    for (host, part) in recording.parts() {
-        for mut finding in find_on_one(&part) {
-            finding.evidence = format!("{}: {}", host.name, finding.evidence);
-            findings.push(finding);
-        }
-    }
-    let mut findings = one_of_many(findings, APART);
-    findings.sort_by_key(|finding| finding.severity);
-    findings
-}
-
-fn find_on_one(recording: &Recording) -> Vec<Finding> {
-    let facts = Facts::new(recording);
-    let made = RULES.iter().flat_map(|rule| gathered((rule.find)(&facts)).into_iter().map(|seen| finding(rule, seen)));
-    let mut findings: Vec<Finding> = made.collect();
-    findings.sort_by_key(|finding| finding.severity);
-    findings
-}
-
-/// Most findings of one rule and severity that are listed separately; a run with many stages would
-/// otherwise hide the others.
-const APART: usize = 3;
-
-/// Merges findings into one if there are more than [`APART`].
-fn gathered(seen: Vec<RuleMatch>) -> Vec<RuleMatch> {
-    let mut made = Vec::new();
-    for severity in [Severity::Invalid, Severity::Warning, Severity::Note] {
-        let alike: Vec<RuleMatch> = seen.iter().filter(|one| one.severity == severity).cloned().collect();
-        if alike.len() <= APART {
-            made.extend(alike);
-            continue;
-        }
-        let mut evidence: Vec<String> = alike.iter().take(APART).map(|one| one.evidence.clone()).collect();
-        evidence.push(format!("and {} more of this kind", alike.len() - APART));
-        let consequence = alike.first().and_then(|seen| seen.consequence);
-        let mut jobs: Vec<String> = alike.into_iter().flat_map(|one| one.jobs).collect();
-        jobs.dedup();
-        made.push(RuleMatch { severity, evidence: evidence.join("; "), jobs, consequence });
-    }
-    made
-}
-
-fn finding(rule: &Rule, seen: RuleMatch) -> Finding {
-    Finding {
-        rule: rule.name.to_owned(),
-        severity: seen.severity,
-        evidence: seen.evidence,
-        consequence: seen.consequence.unwrap_or(rule.consequence).to_owned(),
-        advice: rule.advice.to_owned(),
-        jobs: seen.jobs,
     }
 }
 
@@ -134,6 +70,13 @@ pub const RULES: &[Rule] = &[
         find: cache::cache_beneath,
     },
     Rule {
+        name: "client-cache",
+        looks_at: "Bytes that jobs read from and wrote to storage behind a network, compared with what their connections or mounts carried, and the times of operations, compared with a round trip.",
+        consequence: "A cache of this client answered most of these operations: you did not measure the storage.",
+        advice: "Switch the cache off: rbd_cache=0, direct=1 for mounts, actimeo=0 for attributes of NFS. Objects and images with holes are read without data, too: write them first.",
+        find: client_cache::client_cache,
+    },
+    Rule {
         name: "fits-in-memory",
         looks_at: "Sizes of files read without direct=1, when there is no block device whose counters could be checked.",
         consequence: "Some or all of these reads may have come from RAM; the recording cannot tell.",
@@ -153,6 +96,34 @@ pub const RULES: &[Rule] = &[
         consequence: "Data went through the page cache of the file below the loop device, although the jobs bypass it.",
         advice: "Make the loop device with losetup --direct-io=on, or run: losetup --direct-io=on /dev/loopN.",
         find: layers::loop_through_cache,
+    },
+    Rule {
+        name: "copied-writes",
+        looks_at: "Bytes that layers, or servers on this machine, wrote, compared with what was asked of them.",
+        consequence: "Each byte was written more than once below: copies, parity, a log or a journal.",
+        advice: "Compare with the number of copies that you expect. The devices below can do that much more than these results show.",
+        find: stripes::copied_writes,
+    },
+    Rule {
+        name: "read-modify-write",
+        looks_at: "Bytes that the devices below a layer read while the layer was only asked to write.",
+        consequence: "The layer read old data before it could write, because the writes did not cover its units.",
+        advice: "Write whole stripes: set bs and blockalign to optimal_io_size (iolab doctor FILE shows it), or use copies (RAID 1, RAID 10) for small writes.",
+        find: stripes::read_modify_write,
+    },
+    Rule {
+        name: "stripe-misaligned",
+        looks_at: "Sizes and offsets of direct I/O, compared with the chunks of striped devices.",
+        consequence: "Operations cross from one disk to the next where they need not, so they become more requests than necessary.",
+        advice: "Use blocks that divide the chunk or are multiples of it (minimum_io_size), and offsets, partitions and volumes that begin at a chunk.",
+        find: stripes::stripe_misaligned,
+    },
+    Rule {
+        name: "server-cache",
+        looks_at: "Bytes that servers on this machine read from storage, compared with what jobs read from them.",
+        consequence: "The server answered from its memory: this is the speed of the server and of the network, not of its disks.",
+        advice: "Use much more data than the server has memory, or drop its cache before the run. If that memory is the storage, nothing is wrong.",
+        find: client_cache::server_cache,
     },
     Rule {
         name: "uncounted",
@@ -202,6 +173,34 @@ pub const RULES: &[Rule] = &[
         consequence: "The CPUs slowed down during the run, so another run may give different results.",
         advice: "Improve the cooling, or let the machine cool down between runs. A lower, fixed CPU frequency makes runs comparable.",
         find: host::thermal,
+    },
+    Rule {
+        name: "network-limit",
+        looks_at: "Bytes on the network interfaces compared with their speed, data that waits in the sockets of the run, and round trips compared with the time of an operation.",
+        consequence: "The network was the limit: the storage behind it can do more than these results show.",
+        advice: "Raise iodepth or the number of connections if round trips are the limit; otherwise use a faster link, or measure at the server.",
+        find: network::network_limit,
+    },
+    Rule {
+        name: "network-losses",
+        looks_at: "Segments of the run's TCP connections that were sent again or arrived out of order.",
+        consequence: "The network lost or reordered data. Each loss delays everything behind it by a round trip or far more.",
+        advice: "Look for errors, drops and full queues on the way: ip -s link, ethtool -S, tc -s qdisc.",
+        find: network::network_losses,
+    },
+    Rule {
+        name: "server-window",
+        looks_at: "The time in which the server's receive window was closed (TCP_INFO).",
+        consequence: "The server took data more slowly than it was sent: the server was the limit, not the network.",
+        advice: "Nothing is wrong if the storage is to be measured; data also waited in buffers of both ends, so latencies contain that wait.",
+        find: network::server_window,
+    },
+    Rule {
+        name: "reconnected",
+        looks_at: "Connections that ended and were made anew during the run.",
+        consequence: "Connections were replaced while jobs ran; operations meanwhile waited for new ones.",
+        advice: "Look into the logs of the server and of what lies between. Servers that close idle connections do so by a time-out.",
+        find: network::reconnected,
     },
     Rule {
         name: "other-traffic",
@@ -343,21 +342,6 @@ mod tests {
     use super::*;
     use crate::between::BETWEEN_RUNS;
     use crate::reference::all_words;
-
-    #[test]
-    fn what_was_seen_often_is_told_once() {
-        let seen = |number: usize| RuleMatch {
-            severity: Severity::Invalid,
-            evidence: format!("evidence {number}"),
-            jobs: vec![format!("job {number}")],
-            consequence: None,
-        };
-        let many = gathered((0..9).map(seen).collect());
-        assert_eq!(many.len(), 1);
-        assert_eq!(many[0].evidence, "evidence 0; evidence 1; evidence 2; and 6 more of this kind");
-        assert_eq!(many[0].jobs.len(), 9);
-        assert_eq!(gathered((0..3).map(seen).collect()).len(), 3);
-    }
 
     #[test]
     fn names_are_unique_and_every_text_is_a_sentence() {

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use iolab_block_trace::Tracer;
 use iolab_clock::Clock;
-use iolab_observe::{BlockDeviceFacts, Sampler, System};
-use iolab_plan::Plan;
+use iolab_observe::{BlockDeviceFacts, NetworkSampler, Sampler, System, descendants};
+use iolab_plan::{Plan, Reach};
 use iolab_recording::Observations;
 
 /// Takes what each sample saw, as [`Observations::append`] does.
@@ -26,6 +26,7 @@ pub struct Sampling {
     /// The last sample; kept for its allocations.
     news: Observations,
     tracer: Option<Tracer>,
+    network: Option<NetworkSampler>,
     origin_ns: u64,
     /// When the next sample is due, and when to fetch events next.
     next_ns: u64,
@@ -47,7 +48,9 @@ impl Sampling {
         let intervals = plan.workers.iter().map(|worker| worker.measurement.sample_interval_ns);
         let interval_ns = intervals.filter(|interval_ns| *interval_ns > 0).min()?;
         let traced = plan.workers.iter().any(|worker| worker.measurement.trace_block);
-        Some(Sampling::of_devices(&system.devices_under(paths), interval_ns, traced, system, clock))
+        let mut sampling = Sampling::of_devices(&system.devices_under(paths), interval_ns, traced, system, clock);
+        sampling.network = network_of(plan, system, paths);
+        Some(sampling)
     }
 
     /// Opens these devices, and the machine; `traced` follows every request, where that can be
@@ -69,7 +72,17 @@ impl Sampling {
         };
         let news = Observations { interval_ns, devices, ..Observations::default() };
         let observations = Observations::default();
-        Sampling { sampler, observations, news, tracer, origin_ns: 0, next_ns: 0, next_fetch_ns: u64::MAX, trouble }
+        Sampling {
+            sampler,
+            observations,
+            news,
+            tracer,
+            network: None,
+            origin_ns: 0,
+            next_ns: 0,
+            next_fetch_ns: u64::MAX,
+            trouble,
+        }
     }
 
     /// The first sample, when the run begins.
@@ -139,6 +152,8 @@ impl Sampling {
         }
         self.news.host.clear();
         self.news.host.extend(self.sampler.host(since_start_ns()));
+        self.news.network = self.network.iter_mut().map(|network| network.look(since_start_ns())).collect();
+        self.news.network.retain(|seen| !seen.is_empty());
         self.news.devices.iter_mut().for_each(|device| device.requests.clear());
         let traced = self.tracer.iter_mut().flat_map(|tracer| tracer.take(clock.now_ns()));
         for (name, mut requests) in traced {
@@ -159,6 +174,17 @@ impl Sampling {
     fn interval_ns(&self) -> u64 {
         self.observations.interval_ns.max(self.news.interval_ns)
     }
+}
+
+/// The network of a run that may use one: of an engine that drives its storage itself, or of files
+/// on mounts. All processes of the run are there when its first operations begin.
+fn network_of(plan: &Plan, system: &System, paths: &[PathBuf]) -> Option<NetworkSampler> {
+    let own = std::process::id() as i32;
+    let reaches = |reach: Reach| matches!(reach, Reach::Device | Reach::Network);
+    let connects = plan.workers.iter().any(|worker| reaches(worker.engine.traits().reach));
+    let processes = if connects { descendants(&system.processes(), &[own]) } else { Default::default() };
+    let network = NetworkSampler::open(system, processes, paths);
+    (connects || network.has_mounts()).then_some(network)
 }
 
 /// The first sampling time after this time.

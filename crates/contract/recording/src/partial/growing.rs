@@ -184,15 +184,23 @@ fn add(sum: &mut DirectionInterval, part: &DirectionInterval) {
 /// interval: only the latest are kept.
 fn thin(seen: &mut Observations) {
     for device in &mut seen.devices {
-        if device.samples.len() > MOST {
-            every_second(&mut device.samples);
-        }
+        thin_samples(&mut device.samples);
         if device.requests.len() > MOST {
             device.requests.drain(..MOST / 2);
         }
     }
-    if seen.host.len() > MOST {
-        every_second(&mut seen.host);
+    for network in &mut seen.network {
+        network.peers.iter_mut().for_each(|series| thin_samples(&mut series.samples));
+        network.links.iter_mut().for_each(|series| thin_samples(&mut series.samples));
+        network.servers.iter_mut().for_each(|series| thin_samples(&mut series.samples));
+        network.mounts.iter_mut().for_each(|series| thin_samples(&mut series.samples));
+    }
+    thin_samples(&mut seen.host);
+}
+
+fn thin_samples<T>(samples: &mut Vec<T>) {
+    if samples.len() > MOST {
+        every_second(samples);
     }
 }
 

@@ -2,8 +2,12 @@
 //! true of it. States that the available machine could not produce are made from these by changing
 //! a number.
 
+mod expected;
+mod network_rules;
+
+use expected::EXPECTED;
 use iolab_findings::{BottleneckKind, RULES, find, limits};
-use iolab_recording::{DamageRecording, QuotaUse, Recording, Severity, VerificationRecording};
+use iolab_recording::{DamageRecording, NetworkSeries, QuotaUse, Recording, Severity, VerificationRecording};
 
 fn recording(name: &str) -> Recording {
     let path = format!("{}/tests/recordings/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -13,49 +17,6 @@ fn recording(name: &str) -> Recording {
 fn rules_of(recording: &Recording) -> Vec<String> {
     find(recording).into_iter().map(|finding| finding.rule).collect()
 }
-
-/// The true findings of each recording. Other tasks were busy where that is listed.
-const EXPECTED: &[(&str, &[&str])] = &[
-    ("buffered-aio", &["host-busy", "submission-blocks", "too-few-samples"]),
-    ("buffered-mix", &["page-cache", "page-cache", "host-busy"]),
-    ("cliff", &["host-busy", "cliff", "too-few-samples"]),
-    ("cpu-quota", &["host-busy", "cpu-quota", "other-traffic", "too-few-samples"]),
-    ("depth-not-reached", &["host-busy", "steal", "depth-not-reached"]),
-    ("device-bytes", &["device-bytes", "host-busy", "volatile-cache"]),
-    ("direct-read", &["host-busy", "too-few-samples"]),
-    ("direct-write", &["too-few-samples", "volatile-cache"]),
-    ("drift", &["page-cache", "host-busy", "drift"]),
-    ("fsync-write", &["host-busy", "too-few-samples"]),
-    ("large-read", &["too-few-samples", "requests-split"]),
-    ("late-generator", &["host-busy", "generator-late", "too-few-samples"]),
-    ("loop-buffered", &["cache-beneath", "loop-page-cache", "too-few-samples"]),
-    ("loop-cached", &["cache-beneath", "host-busy"]),
-    ("loop-direct", &["too-few-samples"]),
-    ("many-jobs", &["page-cache"]),
-    ("many-segments", &["host-busy", "too-few-samples", "requests-split"]),
-    ("memory-file-direct", &["host-busy", "steal", "no-device"]),
-    ("memory-file", &["fits-in-memory", "host-busy", "steal"]),
-    ("merged-read", &["requests-merged"]),
-    ("more-workers-than-cpus", &["page-cache", "more-workers-than-cpus"]),
-    ("null", &["host-busy"]),
-    ("one-buffered", &["page-cache", "cpu-bound"]),
-    ("overload", &["host-busy", "rate-not-reached", "too-few-samples"]),
-    ("paced", &["other-traffic", "too-few-samples"]),
-    ("planted-load", &["host-busy", "other-traffic", "too-few-samples"]),
-    ("pollers-apart", &["host-busy", "tool-bound", "generator-late", "too-few-samples"]),
-    ("queue-read", &["host-busy"]),
-    ("shared-core", &["shared-core", "too-few-samples"]),
-    ("short", &["host-busy", "too-short"]),
-    ("sparse-read", &["unwritten-blocks", "host-busy"]),
-    ("stages", &["page-cache", "host-busy", "other-traffic", "too-few-samples"]),
-    ("synchronous-depth", &["host-busy", "other-traffic", "synchronous-engine", "too-few-samples"]),
-    ("tool-bound", &["fits-in-memory", "host-busy", "tool-bound", "cpu-bound"]),
-    ("uncounted", &["host-busy", "steal", "uncounted", "too-few-samples"]),
-    ("zram-aio", &["submission-blocks", "cpu-bound"]),
-    ("zram-iostats-off", &["host-busy"]),
-    ("zram-read", &["cpu-bound"]),
-    ("zram-split", &["cpu-bound", "too-few-samples", "requests-split"]),
-];
 
 #[test]
 fn each_recording_has_its_findings_and_no_others() {
@@ -127,7 +88,42 @@ const EDGES: &[Edge] = &[
         let schedule = recording.workers[0].schedule.as_mut().expect("paced");
         schedule.sent /= 2;
     }),
+    ("network-limit", "rbd-copies", |recording| {
+        let link = &mut network(recording).links[0].samples;
+        link.last_mut().expect("samples").bits_per_second = 3_000_000_000;
+        link.last_mut().expect("samples").sent_bytes = 5_000_000_000;
+    }),
+    // Faster than a round trip.
+    ("client-cache", "rbd-direct", |recording| {
+        network(recording).peers.iter_mut().flat_map(|peer| &mut peer.samples).for_each(|sample| {
+            sample.least_round_trip_ns = 10_000_000_000;
+        });
+    }),
+    ("client-cache", "rbd-direct", |recording| {
+        network(recording)
+            .peers
+            .iter_mut()
+            .for_each(|peer| peer.samples.last_mut().expect("samples").received_bytes = 0);
+    }),
+    // Without counts of the mount, the links say what can have been carried.
+    ("client-cache", "nfs-direct", |recording| {
+        let network = network(recording);
+        network.mounts[0].samples.clear();
+        network.links.iter_mut().for_each(|link| link.samples.last_mut().expect("samples").received_bytes = 1 << 20);
+    }),
+    ("server-cache", "rbd-direct", |recording| {
+        let servers = &mut network(recording).servers;
+        servers.iter_mut().for_each(|server| server.samples.last_mut().expect("samples").read_bytes = 0);
+    }),
+    ("stripe-misaligned", "raid1-write", |recording| of_layer(recording, &[("alignment_offset", "512")])),
+    ("network-losses", "slow-server", |recording| {
+        network(recording).peers[0].samples.last_mut().expect("samples").retransmitted = 1000;
+    }),
 ];
+
+fn network(recording: &mut Recording) -> &mut NetworkSeries {
+    &mut recording.observations.as_mut().expect("observed").network[0]
+}
 
 /// Gives the first device of a recording parameters of a layer.
 fn of_layer(recording: &mut Recording, parameters: &[(&str, &str)]) {
@@ -358,6 +354,10 @@ fn what_limited_a_run_is_said() {
         ("buffered-aio", BottleneckKind::Submission),
         ("direct-write", BottleneckKind::Latency),
         ("merged-read", BottleneckKind::Device),
+        ("far-nbd", BottleneckKind::Network),
+        ("narrow-nbd", BottleneckKind::Network),
+        ("rbd-cached-read", BottleneckKind::Cache),
+        ("nfs-names", BottleneckKind::Cache),
         ("queue-read", BottleneckKind::Host),
         ("overload", BottleneckKind::Host),
         ("fsync-write", BottleneckKind::Host),
