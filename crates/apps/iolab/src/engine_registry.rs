@@ -44,6 +44,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::DirCreate>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::DirStat>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::DirDelete>(),
+    EngineEntry::slow_calls::<iolab_engine_posix::tree::Tree>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::Falloc>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::Ftruncate>(),
     EngineEntry::slow_calls::<iolab_engine_null::Cpuio>(),

@@ -7,8 +7,10 @@
 //! | [`mmap`] | `mmap` |
 //! | [`posixaio`] | `posixaio` |
 //! | [`fileops`] | `filecreate`, `filestat`, `filedelete`, `dircreate`, `dirstat`, `dirdelete`, `falloc`, `ftruncate` |
+//! | [`tree`] | `tree` |
 
 pub mod fileops;
 pub mod mmap;
 pub mod posixaio;
 pub mod read_write;
+pub mod tree;

@@ -9,7 +9,7 @@ use iolab_plan::{FadviseHint, Fallocate, FileLock, FileOrigin, FileSync, LayoutP
 use crate::job::Job;
 use crate::names::{Keywords, below, generate, split};
 use crate::request::Mode;
-use crate::{PathKind, readings};
+use crate::{PathKind, ranks, readings};
 
 /// Largest number of files of one worker: operations name files by 32-bit numbers, and plans list
 /// them.
@@ -140,7 +140,7 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     let mut files = nrfiles.unwrap_or(1);
     let format = match job.text("filename_format") {
         Some(format) => format,
-        None => job.text_or_default("filename_format") + &job.request.overrides.rank_suffix(),
+        None => job.text_or_default("filename_format") + &ranks::file_suffix(job),
     };
     if files > MOST_FILES {
         job.error("nrfiles", format!("nrfiles={files} is more than {MOST_FILES}"), "");

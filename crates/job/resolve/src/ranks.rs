@@ -25,10 +25,14 @@ impl Overrides {
         (self.rank.ranks > 1 && self.client.is_none()).then_some(self.rank.number)
     }
 
-    /// What makes a name this rank's own.
+    /// What makes the name of a log this rank's own.
     pub(crate) fn rank_suffix(&self) -> String {
-        self.rank_among_others().map(|rank| format!(".rank{rank}")).unwrap_or_default()
+        self.rank_among_others().map(rank_word).unwrap_or_default()
     }
+}
+
+fn rank_word(rank: u32) -> String {
+    format!(".rank{rank}")
 }
 
 /// Whether the job is for the rank that is planned.
@@ -87,10 +91,23 @@ fn range(word: &str) -> Option<(u32, u32)> {
     }
 }
 
+/// The rank whose part this one has (`rank_shift`), if there are others whose files and offsets
+/// differ.
+fn stands_for(job: &Job<'_>) -> Option<u32> {
+    let (overrides, shift) = (&job.request.overrides, u64::from(job.count("rank_shift")));
+    let number = overrides.rank_among_others()?;
+    Some(((u64::from(number) + shift) % u64::from(overrides.rank.ranks)) as u32)
+}
+
+/// What makes a name that nobody gave that of one rank.
+pub(crate) fn file_suffix(job: &Job<'_>) -> String {
+    stands_for(job).map(rank_word).unwrap_or_default()
+}
+
 /// How many clones of the job are on the ranks before this one, if the clones of all ranks are
 /// counted.
 pub(crate) fn clones_before(job: &Job<'_>) -> u64 {
-    let rank = job.request.overrides.rank_among_others().unwrap_or(0);
+    let rank = stands_for(job).unwrap_or(0);
     u64::from(rank).saturating_mul(u64::from(job.count("numjobs").max(1)))
 }
 

@@ -128,6 +128,11 @@ fn can_be_verified(job: &Job<'_>, kind: VerifyKind, workload: &WorkloadPlan) -> 
         job.refuse_unless_fio("verify", reason, "use verify=null, or an engine that keeps what is written");
         return false;
     }
+    if can.reach == Reach::Names {
+        let reason = format!("engine {} works on names: its reads need not return what was written", job.engine.name);
+        job.error("verify", reason, "remove verify");
+        return false;
+    }
     if workload.unaligned_sizes {
         let reason = "blocks of any length share no interval that could be verified (bs_unaligned)";
         job.error("verify", reason, "remove bs_unaligned");

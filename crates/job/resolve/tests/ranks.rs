@@ -54,6 +54,22 @@ fn offsets_go_on_from_rank_to_rank() {
 }
 
 #[test]
+fn a_rank_may_have_the_part_of_another() {
+    for (shift, expected) in [(0, [0, 1, 2, 3]), (1, [1, 2, 3, 0]), (3, [3, 0, 1, 2]), (6, [2, 3, 0, 1])] {
+        let own = format!("[job]\ndirectory=/data\nsize=1m\nrank_shift={shift}\n");
+        let divided = section(&format!("filename=/data/big size=1m offset_increment=1m rank_shift={shift}"));
+        for (number, part) in (0..).zip(expected) {
+            assert_eq!(paths(&of_rank(number, &own)), [format!("/data/job.0.0.rank{part}")], "{shift}");
+            assert_eq!(of_rank(number, &divided).workers[0].files[0].start_bytes, part << 20, "{shift}");
+        }
+    }
+    let logs = of_rank(1, &section("size=1m write_bw_log=b rank_shift=1")).workers.remove(0).logs;
+    assert_eq!(logs.bandwidth.as_deref(), Some("b.rank1"), "logs stay its own");
+    let alone = resolved("[job]\ndirectory=/data\nsize=1m\nrank_shift=1\n", |_| {}).plan;
+    assert_eq!(paths(&alone), ["/data/job.0.0"]);
+}
+
+#[test]
 fn ranks_touch_other_blocks_at_other_times() {
     let text = section("filename=/data/big size=1m rw=randwrite numjobs=2");
     let mut seeds = Vec::new();

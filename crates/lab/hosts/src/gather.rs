@@ -126,10 +126,13 @@ pub(crate) fn recording_of(hosts: Vec<Gathered>) -> Recording {
     all
 }
 
-/// How long after the agreed start a run began, by its own clock; nothing if it did not begin.
+/// How long after the agreed start the first worker of a run began, by its own clock; nothing if it
+/// did not begin.
 fn start_skew_ns(of: &Recording) -> Option<i64> {
     let agreed_ns = of.agreed_start_unix_ns.filter(|_| of.elapsed_ns > 0)?;
-    let skew_ns = i128::from(of.started_unix_ns) - i128::from(agreed_ns);
+    let first_ns = of.workers.iter().filter(|worker| worker.runtime_ns > 0).map(|worker| worker.started_ns).min();
+    let began_unix_ns = i128::from(of.started_unix_ns) + i128::from(first_ns.unwrap_or(0));
+    let skew_ns = began_unix_ns - i128::from(agreed_ns);
     Some(skew_ns.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use iolab_engine::Capabilities;
+use iolab_engine::{Capabilities, FileUse};
 use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, JudgedHazard, PathChange, Removal};
 use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};
@@ -49,7 +49,7 @@ pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBu
             check.judge(&target, &PathChange::OVERWRITES, worker);
         }
         check.opened(engine, worker);
-        if opens_itself(can) && destroys(worker, can) {
+        if knows_its_own(can) && destroys(worker, can) {
             let names = worker.files.iter().map(|file| &file.path);
             let options = &worker.engine.options;
             let refusals = names.filter_map(|path| (engine.overwrite_refusal)(path, options, &worker.job, allowed));
@@ -125,9 +125,9 @@ impl Check {
     }
 }
 
-/// Whether the engine knows where names lead, and nobody else.
-fn opens_itself(can: &Capabilities) -> bool {
-    can.files.needs_threads() || can.files == iolab_engine::FileUse::Nothing
+/// Whether the engine itself recognises what is its own: it opens it, or it works below a name.
+fn knows_its_own(can: &Capabilities) -> bool {
+    can.files.needs_threads() || matches!(can.files, FileUse::Nothing | FileUse::Paths)
 }
 
 fn destroys(worker: &WorkerPlan, can: &Capabilities) -> bool {

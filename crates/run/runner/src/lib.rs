@@ -7,6 +7,7 @@
 
 mod alarm;
 mod attributes;
+mod beginning;
 mod calibration;
 mod cgroup;
 mod changes;

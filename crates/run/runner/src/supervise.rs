@@ -28,9 +28,9 @@ const LINGER_NS: u64 = 500_000;
 const START_LOOK_NS: u64 = 5_000_000;
 /// The longest time that ready workers wait for the moment at which they may begin.
 const LONGEST_WAIT_NS: u64 = 60_000_000_000;
-/// How long before that moment the wait stops sleeping, ns: timers of the kernel are late by this
-/// much.
-const START_SPIN_NS: u64 = 100_000;
+/// How long before that moment the workers are woken, ns. They wait for it by themselves: waking
+/// them takes longer than beginning.
+const LEAD_NS: u64 = 10_000_000;
 /// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// How long they have to deliver their final recording after the user asked a second time for the
@@ -275,21 +275,36 @@ impl<'a> Supervisor<'a> {
         let paths: Vec<PathBuf> = self.workers().iter().flat_map(|worker| self.opened_by(worker)).collect();
         let system = System::live();
         let sampling = Sampling::open(&self.context.plan, &system, &paths, self.clock);
-        if let Start::At(unix_ns) = start {
-            let ahead_ns = unix_ns.saturating_sub(self.clock.unix_ns()).min(LONGEST_WAIT_NS);
-            self.clock.sleep_until(self.clock.now_ns() + ahead_ns, START_SPIN_NS);
-            self.recording.agreed_start_unix_ns = Some(unix_ns);
-        }
+        let origin_ns = match start {
+            Start::At(unix_ns) => self.wait_for(unix_ns),
+            _ => None,
+        };
         self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
-        self.recording.started_unix_ns = self.clock.unix_ns();
+        if origin_ns.is_none() {
+            self.recording.started_unix_ns = self.clock.unix_ns();
+        }
         followers.tell(&Event::Begun { unix_ns: self.recording.started_unix_ns });
-        let now_ns = self.clock.now_ns();
+        let now_ns = origin_ns.unwrap_or_else(|| self.clock.now_ns());
         self.context.control.set_origin(now_ns);
         self.origin_ns = Some(now_ns);
         self.sampling =
             sampling.map(|sampling| sampling.begin(now_ns, self.clock, &mut |news| observed(followers, news)));
         self.recording.warnings.extend(self.sampling.as_mut().and_then(Sampling::trouble));
         true
+    }
+
+    /// Waits until shortly before the moment that was agreed on. Returns when it is, by this run's
+    /// clock: the workers wait for it themselves. `None` if it has passed.
+    fn wait_for(&mut self, unix_ns: u64) -> Option<u64> {
+        self.recording.agreed_start_unix_ns = Some(unix_ns);
+        let ahead_ns = unix_ns.saturating_sub(self.clock.unix_ns()).min(LONGEST_WAIT_NS);
+        if ahead_ns == 0 {
+            return None;
+        }
+        let origin_ns = self.clock.now_ns() + ahead_ns;
+        self.clock.sleep_until(origin_ns.saturating_sub(LEAD_NS), 0);
+        self.recording.started_unix_ns = unix_ns;
+        Some(origin_ns)
     }
 
     /// The files and devices that a worker works on.

@@ -9,6 +9,7 @@ use iolab_process::{thread_id, thread_usage};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
 
+use crate::beginning::{delay, stopped, wait_for_the_beginning};
 use crate::cgroup::InCgroup;
 use crate::changes::writes;
 use crate::choice::{Chosen, Parts};
@@ -182,27 +183,6 @@ fn on_lane<L: Lane>(
     choice::choose(task, arrivals, following, L::SYNCHRONOUS, origin_ns, measured)
 }
 
-/// What an order that comes before the first operation means.
-fn stopped(order: Order) -> Option<Stop> {
-    match order {
-        Order::None => None,
-        Order::Finish => Some(Stop::Finish),
-        Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
-    }
-}
-
-/// `startdelay`. Returns a reason if the run ended meanwhile.
-fn delay(task: &Task<'_>) -> Option<Stop> {
-    let until_ns = task.clock.now_ns().saturating_add(task.plan.limits.start_delay_ns);
-    while task.clock.now_ns() < until_ns {
-        if let Some(stop) = stopped(task.worker_control.order()) {
-            return Some(stop);
-        }
-        task.clock.sleep_until(until_ns.min(task.clock.now_ns() + 20_000_000), 0);
-    }
-    None
-}
-
 /// The measured part, once recorder and pacer are chosen.
 struct Measured<'a, 'b, L> {
     task: &'a Task<'a>,
@@ -326,6 +306,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         let Measured { task, stage, recording, origin_ns, lane, open } = self;
         let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
         let (plan, clock) = (task.plan, task.clock);
+        wait_for_the_beginning(clock, origin_ns);
         let begun_ns = clock.now_ns();
         recording.started_ns = begun_ns.saturating_sub(origin_ns);
         if plan.measurement.start_clock > 0 {

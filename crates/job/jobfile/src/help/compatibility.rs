@@ -14,6 +14,7 @@ const OWN: &[&str] = &[
     "hosts",
     "interval",
     "per_file_stats",
+    "rank_shift",
     "rate_scope",
     "replay_map",
     "rewrite",

@@ -56,6 +56,17 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "rank_shift",
+        category: Category::Job,
+        kind: ValueKind::Integer { min: 0, max: 9_999 },
+        default: DefaultValue::Text("0"),
+        summary: "Work on the files and offsets of the rank this many farther",
+        details: "Rank r of n has the part of rank (r + rank_shift) mod n: the names that nobody gave, and the offsets of offset_increment. So a rank reads what another wrote, which its own caches do not hold: `rank_shift=1` in the job that reads is IOR's -C, and mdtest's -N 1. In names and values with $rank, write `(($rank+1)%$ranks)` instead. The stonewall of a rank does not wait for the others: write and read in a run each.",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["-1", "x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "stonewall",
         aliases: &["wait_for_previous"],
         category: Category::Job,
