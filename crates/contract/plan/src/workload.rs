@@ -209,7 +209,7 @@ pub struct StridePlan {
 }
 
 /// `sprandom`: fill an SSD so that it is in the steady state of random writes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SprandomPlan {
     /// `spr_op`: spare flash divided by capacity.
     pub over_provisioning: f64,

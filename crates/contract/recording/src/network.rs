@@ -8,10 +8,11 @@
 //! Samples hold sums since the connection, the link, the process or the mount began; readers
 //! subtract one sample from the next. Only of those that the run uses.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The network of one host, as its run used it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkSeries {
     /// Its host, an index of [`crate::recording::Recording::hosts`].
     #[serde(default, skip_serializing_if = "crate::host::is_first")]
@@ -31,7 +32,7 @@ pub struct NetworkSeries {
 }
 
 /// One thing with a name over the run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleSeries<Sample> {
     /// A peer's address with its port, a link's name, a program's name, a mount point.
     pub name: String,
@@ -45,7 +46,7 @@ pub struct SampleSeries<Sample> {
 
 /// All connections to one peer, those that have ended included (`tcp_info` of `linux/tcp.h`; RFC
 /// 4898 has the terms).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -84,7 +85,7 @@ pub struct PeerSample {
 }
 
 /// A network interface (`/sys/class/net/NAME/statistics`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -100,7 +101,7 @@ pub struct LinkSample {
 }
 
 /// The processes of a program (`/proc/PID/io`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -113,7 +114,7 @@ pub struct ServerSample {
 }
 
 /// A mount of a network file system (`/proc/self/mountstats`; NFS alone has one).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MountSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,

@@ -151,6 +151,7 @@ impl Engine for Tree {
             files: FileUse::Paths,
             moves_data: true,
             trims: true,
+            trims_ranges: false,
             syncs: false,
             direct: false,
             extends_files: true,

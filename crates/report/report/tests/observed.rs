@@ -41,6 +41,7 @@ fn recording() -> Recording {
         devices: vec![series],
         host: (0..5).map(host).collect(),
         looking_ns: 0,
+        ..Observations::default()
     };
     recording.observations = Some(observations);
     let stretch = |start: u64, ios: u64| Interval {

@@ -52,6 +52,7 @@ impl<F: Flavour> Engine for Queue<F> {
             files: FileUse::Nothing,
             moves_data: false,
             trims: false,
+            trims_ranges: false,
             syncs: true,
             direct: false,
             extends_files: true,
