@@ -40,6 +40,7 @@ fn recording() -> Recording {
         interval_ns: SECOND / 2,
         devices: vec![series],
         host: (0..5).map(host).collect(),
+        network: Vec::new(),
         looking_ns: 0,
         ..Observations::default()
     };
