@@ -9,6 +9,7 @@ pub(crate) mod cache;
 pub(crate) mod damage;
 pub(crate) mod ending;
 pub(crate) mod host;
+pub(crate) mod hosts;
 pub(crate) mod layers;
 pub(crate) mod processor;
 pub(crate) mod queue;

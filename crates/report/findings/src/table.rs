@@ -3,7 +3,7 @@
 use iolab_recording::{Finding, Recording, Severity};
 
 use crate::facts::Facts;
-use crate::many_hosts::one_of_many;
+use crate::many_hosts::{BETWEEN_HOSTS, machine_words, one_of_many};
 use crate::rules::{
     RuleMatch, arithmetic, cache, damage, ending, host, layers, processor, queue, requests, samples, schedule,
     steadiness,
@@ -29,20 +29,21 @@ impl std::fmt::Debug for Rule {
 }
 
 /// What must be known about the figures of a recording, the most severe first; depends on the
-/// recording alone. In a run of several hosts each is judged by itself, because processors and page
-/// caches are not shared; its findings contain its name.
+/// recording alone. In a run of several hosts each machine is judged by itself, because processors
+/// and page caches are not shared; its findings contain its name. Then hosts are compared.
 pub fn find(recording: &Recording) -> Vec<Finding> {
     if !recording.has_several_hosts() {
         return find_on_one(recording);
     }
     let mut findings: Vec<Finding> = Vec::new();
-    for (host, part) in recording.parts() {
+    for (hosts, part) in recording.machine_parts() {
         for mut finding in find_on_one(&part) {
-            finding.evidence = format!("{}: {}", host.name, finding.evidence);
+            finding.evidence = format!("{}: {}", machine_words(&hosts, APART), finding.evidence);
             findings.push(finding);
         }
     }
     let mut findings = one_of_many(findings, APART);
+    findings.extend(BETWEEN_HOSTS.iter().flat_map(|rule| rule.findings(recording)));
     findings.sort_by_key(|finding| finding.severity);
     findings
 }
@@ -364,7 +365,7 @@ mod tests {
         let mut names: Vec<&str> = all_words().map(|rule| rule.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), RULES.len() + BETWEEN_RUNS.len());
+        assert_eq!(names.len(), RULES.len() + BETWEEN_RUNS.len() + BETWEEN_HOSTS.len());
         for rule in all_words() {
             for text in [rule.looks_at, rule.consequence, rule.advice] {
                 assert!(text.ends_with('.'), "{}: {text}", rule.name);
