@@ -54,6 +54,7 @@ const EXCEPTIONS: &[Exception] = &[
         "files are measured with the best of these that works, NVMe devices with the one that takes them",
     ),
     ("crates/lab/demo/src/lib.rs", "*", "the demonstration compares these engines"),
+    ("crates/lab/io500/src/phase.rs", "*", "the jobs of the phases, as words of a command line"),
     ("crates/apps/iolab/src/run_options/help.rs", "io_uring", "an example of a command line"),
     ("crates/apps/iolab/src/subcommands/device.rs", "nvme", "tells the user how to use the device that it serves"),
     ("crates/apps/iolab/src/subcommands/kv/check.rs", "kv", "the subcommand, not the engine"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Command, CommandFactory, Parser, Subcommand};
 
-use crate::hosts::HostsAction;
+use crate::hosts::{HostsAction, Io500Arguments};
 use crate::metrics_file::FollowArguments;
 use crate::run_options;
 use crate::subcommands::bench::BenchArguments;
@@ -78,6 +78,8 @@ pub(crate) enum Action {
     /// Run a job on several hosts at one moment; merge the recordings of ranks or hosts
     #[command(subcommand)]
     Hosts(HostsAction),
+    /// Run the phases of IO500 on one folder, here or on several hosts, and compute its score
+    Io500(Io500Arguments),
     /// Watch block devices: iostat's columns and more
     Watch(WatchArguments),
     /// Serve pages: running and past runs, live charts, comparisons, a form that starts jobs

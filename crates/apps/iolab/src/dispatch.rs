@@ -38,6 +38,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Replay(arguments) => subcommands::replay::main(&arguments),
         Action::Verify(arguments) => subcommands::verify::main(&arguments),
         Action::Hosts(action) => subcommands::hosts::main(&action),
+        Action::Io500(arguments) => hosts::io500(&arguments),
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Web(arguments) => subcommands::web::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod clients;
+mod io500;
 mod launching;
 mod serving;
 mod targets;
@@ -13,6 +14,7 @@ use crate::exit::ExitFailure;
 use crate::run_options::Asked;
 
 pub(crate) use arguments::{HostsAction, MergeArguments};
+pub(crate) use io500::{Io500Arguments, io500};
 pub(crate) use launching::launch;
 pub(crate) use serving::{internal_job, internal_rank};
 

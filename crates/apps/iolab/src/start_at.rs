@@ -49,6 +49,10 @@ impl RunObserver for StartsAt<'_> {
         self.late_ns = Some(now_ns.saturating_sub(self.unix_ns));
         Start::At(self.unix_ns)
     }
+
+    fn wear_out(&mut self, job: &str, reached: u64) -> Option<u64> {
+        self.inner.wear_out(job, reached)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! All figures of a recording.
 
-use iolab_recording::{DeviceUse, Recording};
+use iolab_recording::{Calibration, DeviceUse, Recording};
 
 use crate::devices::{DeviceFigures, device_figures};
 use crate::jobs::{JobFigures, job_figures};
@@ -23,11 +23,12 @@ pub struct Figures<'a> {
 
 /// Computes the figures of `recording`. Workers hidden by `stats=0` do not appear.
 pub fn figures(recording: &Recording) -> Figures<'_> {
+    let loops = recording.calibration.as_ref().map(Calibration::of_workers);
     let mut jobs: Vec<JobFigures<'_>> =
-        reported(recording).into_iter().map(|members| job_figures(&members, recording)).collect();
+        reported(recording).into_iter().map(|members| job_figures(&members, recording, loops.as_ref())).collect();
     let is_sum = recording.is_of_servers() || (recording.is_of_ranks() && jobs.len() > 1);
     let all = if is_sum && recording.has_several_hosts() { members(recording) } else { Vec::new() };
-    let mut all_hosts = (!all.is_empty()).then(|| job_figures(&all, recording));
+    let mut all_hosts = (!all.is_empty()).then(|| job_figures(&all, recording, loops.as_ref()));
     for direction in all_hosts.iter_mut().flat_map(|all| all.directions.iter_mut().chain(all.mixed.as_mut())) {
         direction.set_share(direction.bytes_per_second());
     }

@@ -87,6 +87,27 @@ pub fn hosts_figures(recording: &Recording) -> Option<HostsFigures> {
     Some(HostsFigures { hosts, skew_ns: last_ns - first_ns, together, whole })
 }
 
+/// What all workers of a run did from the first beginning to the last end, on one host or on many;
+/// `None` if none did anything.
+pub fn whole_span(recording: &Recording) -> Option<SpanFigures> {
+    let members = members(recording);
+    let ran: Vec<_> = members.iter().filter(|(_, worker)| worker.runtime_ns > 0).collect();
+    let began_ns = |member: &&Member<'_>| {
+        let late_ns = recording.hosts.get(member.0.host as usize).map_or(0, |host| host.began_late_ns);
+        late_ns.saturating_add(member.1.started_ns)
+    };
+    let start_ns = ran.iter().map(began_ns).min()?;
+    let end_ns = ran.iter().map(|member| began_ns(member).saturating_add(member.1.runtime_ns)).max()?;
+    let all = Throughput::of(&iolab_plan::Direction::ALL, &members);
+    let length_ns = end_ns - start_ns;
+    Some(SpanFigures {
+        start_ns,
+        length_ns,
+        ios_per_second: per_second(all.ios, length_ns),
+        bytes_per_second: per_second(all.bytes, length_ns),
+    })
+}
+
 /// How far from the agreed start the farthest host began, by its own clock, ns; `None` if no start
 /// was agreed.
 pub fn start_skew_ns(recording: &Recording) -> Option<u64> {

@@ -8,8 +8,8 @@
 
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
 use iolab_recording::{
-    BlockErrors, DepthUse, DriftRecording, LoopOverhead, Recording, ScheduleRecording, SyncRecording, WorkerOutcome,
-    WorkerRecording,
+    BlockErrors, DepthUse, DriftRecording, LoopOverhead, LoopsOfWorkers, Recording, ScheduleRecording, SyncRecording,
+    WorkerOutcome, WorkerRecording,
 };
 
 use crate::direction::DirectionFigures;
@@ -115,7 +115,11 @@ pub struct ErrorFigures {
     pub first: i32,
 }
 
-pub(crate) fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) -> JobFigures<'a> {
+pub(crate) fn job_figures<'a>(
+    members: &[Member<'a>],
+    recording: &'a Recording,
+    loops: Option<&LoopsOfWorkers<'_>>,
+) -> JobFigures<'a> {
     let plan = members[0].0;
     let workers: Vec<&WorkerRecording> = members.iter().map(|member| member.1).collect();
     let ended_by = workers.iter().find(|worker| worker.outcome.errno() != 0).map(|worker| &worker.outcome);
@@ -155,7 +159,7 @@ pub(crate) fn job_figures<'a>(members: &[Member<'a>], recording: &'a Recording) 
         drift: drift(&workers),
         steady: steady(members),
         saturation: workers.iter().filter_map(|worker| worker.saturation()).collect(),
-        overheads: recording.calibration.as_ref().map(|calibration| calibration.overheads(members)).unwrap_or_default(),
+        overheads: loops.map(|loops| loops.overheads(members)).unwrap_or_default(),
         started_ns: workers.iter().map(|worker| worker.started_ns).min().unwrap_or(0),
         workers,
     }

@@ -32,7 +32,7 @@ pub use devices::{DeviceFigures, device_figures};
 pub use direction::DirectionFigures;
 pub use figures::{Figures, figures};
 pub use files::{CountedFile, FileDirection, counted_files};
-pub use hosts::{HostFigures, HostsFigures, SpanFigures, hosts_figures, start_skew_ns};
+pub use hosts::{HostFigures, HostsFigures, SpanFigures, hosts_figures, start_skew_ns, whole_span};
 pub use intervals::{IntervalFigures, interval_figures};
 pub use jobs::{CpuFigures, ErrorFigures, JobFigures};
 pub use members::{Member, flaw, members};

@@ -132,6 +132,10 @@ pub struct LimitPlan {
     pub ramp_bytes: u64,
     /// Longest measured time, ns; `None`: no limit.
     pub runtime_ns: Option<u64>,
+    /// Then the worker goes on until it has done as many operations as the worker of its job that
+    /// had done most, on all ranks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wear_out: bool,
     /// Start over at the end of the files until the runtime is over.
     pub time_based: bool,
     /// Passes over the workload.

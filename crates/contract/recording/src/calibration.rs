@@ -5,7 +5,7 @@
 //! share of the time per I/O, and the one judgement, whether this share is too large. It is a lower
 //! bound: caches are warm, and nothing else happens between two operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iolab_plan::{Reach, WorkerPlan};
 use iolab_units::rounded_ns;
@@ -92,20 +92,33 @@ impl TimerLateness {
 /// Workers by number.
 type Members<'a> = BTreeMap<u32, (&'a WorkerPlan, &'a WorkerRecording)>;
 
-impl Calibration {
+/// The loops of a calibration by the workers that have them: who asks for many jobs of thousands of
+/// ranks does not look through all loops each time.
+#[derive(Debug)]
+pub struct LoopsOfWorkers<'a> {
+    calibration: &'a Calibration,
+    /// The number of a worker, and the place of a loop that it has.
+    places: BTreeSet<(u32, usize)>,
+}
+
+impl LoopsOfWorkers<'_> {
     /// The tool's part in what `members` measured, one entry for each kind of loop among them.
     /// Workers that completed nothing or were not calibrated have none.
     pub fn overheads(&self, members: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<LoopOverhead> {
         let by_number: Members<'_> = members.iter().map(|(plan, worker)| (plan.number, (*plan, *worker))).collect();
-        let (Some((first, _)), Some((last, _))) = (by_number.first_key_value(), by_number.last_key_value()) else {
-            return Vec::new();
-        };
-        // Of thousands of ranks, nearly all loops are those of others.
-        let may_be = |cost: &&LoopCost| {
-            let ends = (cost.workers.first(), cost.workers.last());
-            matches!(ends, (Some(lowest), Some(highest)) if lowest <= last && highest >= first)
-        };
-        self.loops.iter().filter(may_be).filter_map(|cost| self.overhead(cost, &by_number)).collect()
+        let of = |number: &u32| self.places.range((*number, 0)..=(*number, usize::MAX)).map(|(_, place)| *place);
+        let places: BTreeSet<usize> = by_number.keys().flat_map(of).collect();
+        let costs = places.into_iter().map(|place| &self.calibration.loops[place]);
+        costs.filter_map(|cost| self.calibration.overhead(cost, &by_number)).collect()
+    }
+}
+
+impl Calibration {
+    /// Its loops by their workers.
+    pub fn of_workers(&self) -> LoopsOfWorkers<'_> {
+        let numbered = self.loops.iter().enumerate();
+        let places = numbered.flat_map(|(place, cost)| cost.workers.iter().map(move |worker| (*worker, place)));
+        LoopsOfWorkers { calibration: self, places: places.collect() }
     }
 
     fn overhead(&self, cost: &LoopCost, members: &Members<'_>) -> Option<LoopOverhead> {

@@ -2,6 +2,8 @@
 //!
 //! What is said of the whole (warnings, findings) is in no part.
 
+use std::collections::BTreeMap;
+
 use iolab_plan::Plan;
 
 use crate::{Calibration, Host, Observations, Recording};
@@ -13,6 +15,15 @@ struct Places {
     loops: Vec<usize>,
     devices: Vec<usize>,
     observed: Vec<usize>,
+}
+
+impl Places {
+    fn add(&mut self, other: Places) {
+        self.workers.extend(other.workers);
+        self.loops.extend(other.loops);
+        self.devices.extend(other.devices);
+        self.observed.extend(other.observed);
+    }
 }
 
 impl Recording {
@@ -27,6 +38,28 @@ impl Recording {
     pub fn parts(&self) -> impl Iterator<Item = (&Host, Recording)> {
         let numbered = (0..).zip(&self.hosts).zip(self.places());
         numbered.map(|((number, host), places)| (host, self.part(number, &places)))
+    }
+
+    /// The part of each machine with the names of its hosts: ranks on one machine share its
+    /// devices, which are in the recording once.
+    pub fn machine_parts(&self) -> impl Iterator<Item = (Vec<&str>, Recording)> {
+        let mut machines: Vec<(u32, Vec<&str>, Places)> = Vec::new();
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        for ((number, host), places) in (0..).zip(&self.hosts).zip(self.places()) {
+            let machine = host.rank.map(|_| host.facts.hostname.as_str());
+            match machine.and_then(|name| known.get(name)) {
+                Some(place) => {
+                    let (_, names, all) = &mut machines[*place];
+                    names.push(&host.name);
+                    all.add(places);
+                }
+                None => {
+                    known.extend(machine.map(|name| (name, machines.len())));
+                    machines.push((number, vec![&host.name], places));
+                }
+            }
+        }
+        machines.into_iter().map(|(number, names, places)| (names, self.part(number, &places)))
     }
 
     /// Of all hosts, in one pass: a search for each would take long for many.
@@ -90,6 +123,25 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_on_one_machine_are_one_part() {
+        let mut whole = Recording::from_json(include_str!("../tests/corpus/2-b-start.json")).unwrap();
+        let names: Vec<String> = whole.hosts.iter().map(|host| host.name.clone()).collect();
+        assert!(whole.hosts.iter().all(|host| host.rank.is_some()));
+        whole.hosts[1].facts.hostname = "elsewhere".to_owned();
+        let apart: Vec<_> = whole.machine_parts().map(|(hosts, part)| (hosts.join(" "), part)).collect();
+        assert_eq!(apart.iter().map(|(_, part)| part.workers.len()).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(apart[1], (names[1].clone(), whole.of_host(1)));
+        let mut shared = whole.clone();
+        shared.hosts[1].facts.hostname.clone_from(&whole.hosts[0].facts.hostname);
+        let together: Vec<_> = shared.machine_parts().collect();
+        assert_eq!((together.len(), &together[0].0), (1, &names.iter().map(String::as_str).collect()));
+        assert_eq!((together[0].1.workers.len(), together[0].1.devices.len()), (3, 2));
+        // Servers of a client are machines of their own, whatever they call themselves.
+        shared.hosts.iter_mut().for_each(|host| host.rank = None);
+        assert_eq!(shared.machine_parts().count(), 2);
+    }
 
     #[test]
     fn each_part_has_what_is_its_hosts_own() {

@@ -29,7 +29,7 @@ mod steady;
 mod worker;
 
 pub use block_errors::{BlockErrors, BlockTrims};
-pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, LoopOverhead, METHOD, TimerLateness};
+pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, LoopOverhead, LoopsOfWorkers, METHOD, TimerLateness};
 pub use drift::{DriftInterval, DriftRecording};
 pub use event::{Event, Progress, State, WorkerProgress};
 pub use finding::{Finding, Severity};

@@ -59,9 +59,9 @@ impl Recording {
         let Some(calibration) = &self.calibration else { return Vec::new() };
         let mut members: Vec<_> = self.plan.workers.iter().zip(&self.workers).collect();
         members.retain(|(plan, _)| plan.measurement.stats);
-        let mut sentences = Vec::new();
+        let (mut sentences, loops) = (Vec::new(), calibration.of_workers());
         for section in members.chunk_by(|one, next| one.0.section == next.0.section) {
-            let limits = calibration.overheads(section).into_iter().filter_map(|overhead| overhead.limit());
+            let limits = loops.overheads(section).into_iter().filter_map(|overhead| overhead.limit());
             sentences.extend(limits.map(|limit| format!("{}: {limit}", section[0].0.job)));
         }
         sentences

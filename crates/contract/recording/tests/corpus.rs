@@ -78,6 +78,7 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("a network", "2-c", recording.observations.as_ref().is_some_and(|seen| seen.network.len() == 2)),
             ("an agreed start", "2-b", recording.agreed_start_unix_ns.is_some()),
             ("how far from it", "2-b", recording.hosts.last().is_some_and(|host| host.start_skew_ns == Some(-300))),
+            ("wearing out", "2-e", recording.plan.workers[0].limits.wear_out),
             ("ranges of trims", "2-d", recording.plan.workers[0].workload.trim_ranges == Some(8)),
             ("sprandom", "2-d", recording.plan.workers[0].workload.sprandom.is_some_and(|plan| plan.regions == 100)),
             ("errors of blocks", "2-d", worker.block_errors.as_ref().is_some_and(|found| found.intact.blocks() == 255)),

@@ -30,12 +30,30 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
         ramp_ns: job.time_ns("ramp_time"),
         ramp_bytes: ramp_bytes(job, extents),
         runtime_ns: runtime,
+        wear_out: wear_out(job),
         time_based,
         loops,
         io_bytes: extents.io_bytes,
         io_count,
         steady: crate::steady::resolve(job),
     }
+}
+
+/// `wear_out`.
+fn wear_out(job: &Job<'_>) -> bool {
+    if !job.on("wear_out") {
+        return false;
+    }
+    if job.runtime_ns().is_none() {
+        job.error("wear_out", "wear_out begins when the runtime is over, and there is none", "for example runtime=300");
+    }
+    let is_deep = !job.engine.capabilities.synchronous && job.count("iodepth") > 1;
+    if is_deep || job.has("ramp_time") || job.has("ramp_size") {
+        let reason =
+            "wear_out counts operations one by one, from the first: neither more than one at a time nor a ramp";
+        job.error("wear_out", reason, "use iodepth=1 and numjobs, and remove ramp_time and ramp_size");
+    }
+    true
 }
 
 /// `ramp_size`; a percentage refers to the bytes of a pass.

@@ -23,7 +23,9 @@ use crate::message::ToServer;
 use crate::parcel::PackedJobs;
 use crate::peer::{Peer, Stage};
 use crate::ranks::Rules;
+use crate::room;
 use crate::seal::SharedSecret;
+use crate::wearing::WearingJobs;
 
 /// How often the observer is told, ns.
 const TICK_NS: u64 = 100_000_000;
@@ -91,6 +93,8 @@ pub(crate) fn planned(
     while peers.iter().any(|peer| peer.stage < Stage::Planned) {
         hear_all(&mut peers, &clock, interrupts)?;
     }
+    let needs = peers.iter().filter_map(|peer| Some((peer.machine.as_deref()?, &*peer.called, &peer.rooms[..])));
+    room::together(needs).map_or(Ok(()), Err)?;
     let plan = plan_of(peers.iter().filter_map(|peer| Some((peer.name.as_str(), &peer.planned()?.plan))));
     Ok(Hosts { peers, plan, redaction, clock, rules, said: Vec::new() })
 }
@@ -237,6 +241,7 @@ impl Hosts {
     fn follow(&mut self, observer: &mut dyn RunObserver, interrupts: &AtomicU32) {
         let (mut passed_on, mut next_ns) = (0, 0);
         let mut report_until_ns = None;
+        let mut wearing = WearingJobs::of(&self.plan);
         while self.peers.iter().any(Peer::is_there) {
             let channels: Vec<_> = self.peers.iter().filter(|peer| peer.is_there()).map(|peer| &peer.channel).collect();
             wait(&channels, TICK_NS);
@@ -246,6 +251,7 @@ impl Hosts {
                 self.peers.iter_mut().for_each(|peer| peer.say(&ToServer::End));
             }
             passed_on = asked;
+            wearing.tell_goals(&mut self.peers);
             let now_ns = self.clock.now_ns();
             if let Some(rules) = &mut self.rules {
                 rules.apply(&mut self.peers, now_ns);

@@ -7,6 +7,7 @@
 //! If the client or the server has gone, it ends the run as an interrupt does, and keeps what was
 //! measured among the recordings of this machine.
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -33,6 +34,7 @@ use crate::fence::{Fence, FencedMachine};
 use crate::gather;
 use crate::message::{JobRules, ProgressThere, SpoolContent, ToClient, ToServer};
 use crate::parcel::{Answers, JobParcel};
+use crate::room::RoomThere;
 use crate::spool;
 
 /// Most bytes of the jobs of a client: some files, which are escaped as JSON.
@@ -124,7 +126,14 @@ fn plan(
     let text = iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, false);
     let has_warnings = !planned.warnings.is_empty();
     let text = if has_warnings { text } else { String::new() };
-    channel.say(&ToClient::Warnings { text, accepted: judged.accepted, machine: clock_offset::this_machine() });
+    // What a server has room for is not for its clients.
+    let rooms = if rules.is_rank { &judged.rooms[..] } else { &[] };
+    channel.say(&ToClient::Warnings {
+        text,
+        accepted: judged.accepted,
+        machine: clock_offset::this_machine(),
+        rooms: rooms.iter().map(|room| RoomThere::of(room, number)).collect(),
+    });
     Ok((planned, judged.guard))
 }
 
@@ -262,6 +271,8 @@ struct Reporter<'a> {
     /// When it is told again.
     next_ns: u64,
     wants: Wish,
+    /// Jobs of which the client knows how far they are, with what it has answered.
+    goals: BTreeMap<String, Option<u64>>,
     /// There is no client any more.
     is_gone: bool,
 }
@@ -277,6 +288,7 @@ impl<'a> Reporter<'a> {
             is_ready: false,
             next_ns: 0,
             wants: Wish::Nothing,
+            goals: BTreeMap::new(),
             is_gone: false,
         }
     }
@@ -293,6 +305,7 @@ impl<'a> Reporter<'a> {
             };
             match message {
                 Ok(ToServer::Begin { unix_ns }) => self.begin = Some(unix_ns),
+                Ok(ToServer::Goal { job, operations }) => drop(self.goals.insert(job, Some(operations))),
                 Ok(ToServer::Report) => self.wants = Wish::SoFar,
                 Ok(ToServer::Finish) => self.wants = Wish::End,
                 Ok(ToServer::End) => drop(INTERRUPTS.fetch_add(1, Ordering::Relaxed)),
@@ -353,5 +366,15 @@ impl RunObserver for Reporter<'_> {
         let _ = self.channel.flush();
         self.listen();
         self.begin.map_or(Start::Later, Start::At)
+    }
+
+    fn wear_out(&mut self, job: &str, reached: u64) -> Option<u64> {
+        if !self.goals.contains_key(job) {
+            self.goals.insert(job.to_owned(), None);
+            self.channel.say(&ToClient::Reached { job: job.to_owned(), operations: reached });
+        }
+        let _ = self.channel.flush();
+        self.listen();
+        self.goals.get(job).copied().flatten()
     }
 }

@@ -28,10 +28,12 @@ mod peer;
 mod rank;
 mod ranks;
 mod remote_shell;
+mod room;
 mod seal;
 mod server;
 mod session;
 mod spool;
+mod wearing;
 
 pub use address::{DEFAULT_PORT, HostAddress, HostAddressError};
 pub use client::{HostJobs, Hosts, connect};

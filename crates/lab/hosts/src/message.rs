@@ -11,6 +11,8 @@
 //!   ◀────────────────────────────── Pong ─
 //!   Begin (when all hosts are ready) ────────────────────────────────────────▶  runs
 //!   ◀───────────────────────────────────────────────────────── Progress ◀─────
+//!   ◀───────────────────────────── Reached, of jobs that wear out ◀───────────
+//!   Goal (when all hosts have reached it) ───────────────────────────────────▶  goes on
 //!   Report ──────────────────────────────────────────────────────────────────▶
 //!   ◀───────────────────────────────────────────────────── frame SoFar ◀──────
 //!   ◀────────────────── frame Recording, Spool with its pieces, Finished ◀────
@@ -30,10 +32,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::channel::{Channel, ChannelError, Frame, FrameKind};
 use crate::parcel::JobParcel;
+use crate::room::RoomThere;
 use crate::seal::{NONCE_BYTES, Tag};
 
 /// The number of this protocol. It is raised with every change of a message.
-pub(crate) const PROTOCOL: u32 = 3;
+pub(crate) const PROTOCOL: u32 = 4;
 
 /// The first message of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +81,11 @@ pub(crate) enum ToServer {
     Begin {
         unix_ns: u64,
     },
+    /// After how many operations the workers of a job end whose time is up (`wear_out`).
+    Goal {
+        job: String,
+        operations: u64,
+    },
     /// Asks for the recording of the run so far.
     Report,
     /// The user ends the run.
@@ -104,6 +112,8 @@ pub(crate) enum ToClient {
         /// What tells the machine from all others, if that is known: those of one machine have one
         /// clock.
         machine: Option<String>,
+        /// What the files of a rank need.
+        rooms: Vec<RoomThere>,
     },
     Pong {
         token: u32,
@@ -116,6 +126,11 @@ pub(crate) enum ToClient {
     },
     Ready,
     Progress(ProgressThere),
+    /// The time of all workers of a job is up, and the busiest has done so many operations.
+    Reached {
+        job: String,
+        operations: u64,
+    },
     /// Of the process of a job to the server: where it keeps its run until it is delivered.
     Keeps {
         partial: PathBuf,

@@ -2,6 +2,7 @@
 
 mod clock;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
@@ -21,6 +22,7 @@ use crate::greeting::{self, GREETING_NS};
 use crate::message::{ProgressThere, ToClient, ToServer};
 use crate::parcel::JobParcel;
 use crate::remote_shell::Shell;
+use crate::room::RoomThere;
 use crate::seal::SharedSecret;
 use crate::session::{ALIVE_NS, SILENCE_NS};
 use crate::spool::Receiving;
@@ -59,6 +61,8 @@ pub(crate) struct Peer {
     probe: Option<ClockProbe>,
     /// What it said of its plan: a report, and what is overwritten although it holds something.
     pub(crate) warnings: Vec<String>,
+    /// What its files need, if it is a rank.
+    pub(crate) rooms: Vec<RoomThere>,
     /// Why its results do not come.
     pub(crate) lost: Option<String>,
     /// What it has refused, if that is why.
@@ -70,6 +74,8 @@ pub(crate) struct Peer {
     so_far: Option<Recording>,
     recording: Option<Recording>,
     progress: ProgressThere,
+    /// How far its workers of a job were when their time was up, by job.
+    pub(crate) reached: BTreeMap<String, u64>,
     receiving: Receiving,
     heard_ns: u64,
     /// When its job last said something.
@@ -112,6 +118,7 @@ impl Peer {
             clock_drift_ns: None,
             probe: None,
             warnings: Vec::new(),
+            rooms: Vec::new(),
             lost: None,
             refusal: None,
             laid_out: None,
@@ -120,6 +127,7 @@ impl Peer {
             so_far: None,
             recording: None,
             progress: ProgressThere::default(),
+            reached: BTreeMap::new(),
             receiving: Receiving::default(),
             heard_ns: now_ns,
             job_heard_ns: now_ns,
@@ -259,8 +267,8 @@ impl Peer {
                 self.refusal = Some(refusal.into());
                 return Err(ChannelError::Closed);
             }
-            ToClient::Warnings { text, accepted, machine } => {
-                self.machine = machine;
+            ToClient::Warnings { text, accepted, machine, rooms } => {
+                (self.machine, self.rooms) = (machine, rooms);
                 self.warnings.extend((!text.is_empty()).then_some(text));
                 self.warnings.extend(accepted.iter().map(|warning| format!("warning: {warning}\n")));
             }
@@ -269,6 +277,7 @@ impl Peer {
             }
             ToClient::Ready => self.stage = self.stage.max(Stage::Ready),
             ToClient::Progress(progress) => self.progress = progress,
+            ToClient::Reached { job, operations } => drop(self.reached.insert(job, operations)),
             ToClient::Spool { worker, content, bytes } => self.receiving.begin(worker, content, bytes)?,
             ToClient::Finished if self.recording.is_some() && self.receiving.is_whole() => {
                 self.stage = Stage::Delivered;

@@ -235,6 +235,10 @@ impl RunObserver for IdlenessObserver<'_> {
             _ => self.inner.start(),
         }
     }
+
+    fn wear_out(&mut self, job: &str, reached: u64) -> Option<u64> {
+        self.inner.wear_out(job, reached)
+    }
 }
 
 #[cfg(test)]

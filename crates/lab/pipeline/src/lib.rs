@@ -21,4 +21,5 @@ pub use device_state::{
 };
 pub use idleness::{IdleThreads, IdlenessObserver};
 pub use pipeline::{JudgedPlan, Pipeline, PlanRequest, Planned, read_job_file, redaction};
+pub use safety::no_room;
 pub use surroundings::ThisMachine;

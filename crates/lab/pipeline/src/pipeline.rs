@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use iolab_activity::{Console, Failure, FailureKind};
 use iolab_bounded_read::{JOB_FILE, ReadError};
 use iolab_clock::Clock;
-use iolab_guard::Guard;
+use iolab_guard::{FileSystemRoom, Guard};
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet, Surroundings};
 use iolab_plan::{Plan, Rank};
@@ -101,6 +101,8 @@ pub struct JudgedPlan {
     pub accepted: Vec<String>,
     /// Judges the same files when they are opened.
     pub guard: Guard,
+    /// What its files need, for those who run several plans on one file system.
+    pub rooms: Vec<FileSystemRoom>,
 }
 
 impl Pipeline<'_> {
@@ -247,11 +249,9 @@ impl Pipeline<'_> {
         if !verdict.refusals.is_empty() {
             return Err(Failure::refused(format!("refused\n  {}", verdict.refusals.join("\n  "))));
         }
-        let no_room = safety::no_room(self.engines, plan);
-        if !no_room.is_empty() {
-            return Err(Failure::failed(format!("no room\n  {}", no_room.join("\n  "))));
-        }
-        Ok(JudgedPlan { accepted: verdict.warnings, guard: verdict.guard })
+        let rooms = safety::rooms(self.engines, plan);
+        safety::no_room(&rooms).map_or(Ok(()), Err)?;
+        Ok(JudgedPlan { accepted: verdict.warnings, guard: verdict.guard, rooms })
     }
 
     /// Runs a plan and returns the recording, with the entries of its logs. `guard` has judged the

@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use iolab_activity::Failure;
 use iolab_engine::{Capabilities, FileUse};
-use iolab_guard::{Danger, Guard, GuardRules, GuardedPath, JudgedHazard, PathChange, Removal};
+use iolab_guard::{Danger, FileSystemRoom, Guard, GuardRules, GuardedPath, JudgedHazard, PathChange, Removal};
 use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_resolve::Mode;
@@ -63,10 +64,15 @@ pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBu
     check.verdict
 }
 
-/// What the plan writes more than there is room for, and what to do.
-pub(crate) fn no_room(engines: Engines, plan: &Plan) -> Vec<String> {
-    let needs = iolab_runner::needs(plan, engines.entries());
-    let said = iolab_guard::shortages(&needs).into_iter().map(|shortage| {
+/// The file systems that the plan needs more of.
+pub(crate) fn rooms(engines: Engines, plan: &Plan) -> Vec<FileSystemRoom> {
+    iolab_guard::rooms(&iolab_runner::needs(plan, engines.entries()))
+}
+
+/// Why a run cannot begin that needs more than there is room for, and what to do; `None` if there
+/// is room.
+pub fn no_room<'r>(rooms: impl IntoIterator<Item = &'r FileSystemRoom>) -> Option<Failure> {
+    let said = rooms.into_iter().filter_map(FileSystemRoom::shortage).map(|shortage| {
         format!(
             "{}: the files need {} more, but the file system has only {} free. Use a smaller size, free some space, or set fill_device=1 to write until it is full",
             shortage.path.display(),
@@ -74,7 +80,8 @@ pub(crate) fn no_room(engines: Engines, plan: &Plan) -> Vec<String> {
             size_text(shortage.usable_bytes)
         )
     });
-    said.collect()
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| Failure::failed(format!("no room\n  {}", said.join("\n  "))))
 }
 
 struct Check {

@@ -198,6 +198,10 @@ impl RunObserver for LiveScreen<'_> {
     fn start(&mut self) -> Start {
         self.inner.start()
     }
+
+    fn wear_out(&mut self, job: &str, reached: u64) -> Option<u64> {
+        self.inner.wear_out(job, reached)
+    }
 }
 
 impl Drop for LiveScreen<'_> {

@@ -30,5 +30,5 @@ pub use hazard::{Danger, Hazard};
 pub use identity::Identity;
 pub use mark::{LayoutMark, MARK_NAME, layout_mark, mark_layout};
 pub use request::{GuardRules, GuardedPath, JudgedHazard, OpenMode, PathChange, Presence, Refusal, Removal};
-pub use room::{Shortage, SpaceNeed, shortages};
+pub use room::{FileSystemRoom, Shortage, SpaceNeed, rooms, shortages};
 pub use signature::{SIGNATURE_BYTES, signatures};

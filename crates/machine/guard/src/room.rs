@@ -48,21 +48,61 @@ impl std::fmt::Display for Shortage {
     }
 }
 
-/// The file systems with too little space for `needs`. What cannot be examined is not judged.
-pub fn shortages(needs: &[SpaceNeed]) -> Vec<Shortage> {
+/// A file system, and what files still need of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystemRoom {
+    /// Its number on this machine (`st_dev`).
+    pub device: u64,
+    /// Bytes that may be used: what an ordinary user may write, minus what is left free.
+    pub usable_bytes: u64,
+    /// The files, with the bytes that each still needs.
+    pub missing: BTreeMap<PathBuf, u64>,
+}
+
+impl FileSystemRoom {
+    /// Adds what another run needs of the same file system. A file of both is needed once.
+    pub fn add(&mut self, other: FileSystemRoom) {
+        self.usable_bytes = self.usable_bytes.min(other.usable_bytes);
+        for (path, bytes) in other.missing {
+            let most = self.missing.entry(path).or_default();
+            *most = bytes.max(*most);
+        }
+    }
+
+    /// What is short, if anything is.
+    pub fn shortage(&self) -> Option<Shortage> {
+        let needed_bytes = self.missing.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+        let (path, _) = self.missing.first_key_value()?;
+        let short = needed_bytes > self.usable_bytes;
+        short.then(|| Shortage { path: path.clone(), needed_bytes, usable_bytes: self.usable_bytes })
+    }
+}
+
+/// The file systems that `needs` need more of. What cannot be examined is not judged.
+pub fn rooms(needs: &[SpaceNeed]) -> Vec<FileSystemRoom> {
     let mut whole: BTreeMap<&Path, u64> = BTreeMap::new();
     for need in needs {
         let most = whole.entry(&need.path).or_default();
         *most = need.bytes.max(*most);
     }
-    let mut by_device: BTreeMap<u64, (&Path, u64)> = BTreeMap::new();
+    let mut by_device: BTreeMap<u64, BTreeMap<PathBuf, u64>> = BTreeMap::new();
     for (path, bytes) in whole {
         let Some((device, allocated)) = place_of(path) else { continue };
         let missing = bytes.saturating_sub(allocated);
-        let sum = by_device.entry(device).or_insert((path, 0));
-        sum.1 = sum.1.saturating_add(missing);
+        if missing > 0 {
+            by_device.entry(device).or_default().insert(path.to_owned(), missing);
+        }
     }
-    by_device.into_values().filter_map(|(path, needed_bytes)| shortage(path, needed_bytes)).collect()
+    let room = |(device, missing): (u64, BTreeMap<PathBuf, u64>)| {
+        let usable_bytes = usable_bytes(missing.first_key_value()?.0)?;
+        Some(FileSystemRoom { device, usable_bytes, missing })
+    };
+    by_device.into_iter().filter_map(room).collect()
+}
+
+/// The file systems with too little space for `needs`.
+pub fn shortages(needs: &[SpaceNeed]) -> Vec<Shortage> {
+    rooms(needs).iter().filter_map(FileSystemRoom::shortage).collect()
 }
 
 /// The file system that has or will have a file, and how many bytes of it the file takes now.
@@ -79,18 +119,17 @@ fn nearest_folder(path: &Path) -> PathBuf {
     folders.filter(|folder| folder.is_dir()).map(Path::to_owned).next().unwrap_or_else(|| PathBuf::from("."))
 }
 
-fn shortage(path: &Path, needed_bytes: u64) -> Option<Shortage> {
+/// What may be used of the file system that has or will have a file; `None` if it has no size and
+/// so cannot run out of space (ramfs).
+fn usable_bytes(path: &Path) -> Option<u64> {
     let there = if path.exists() { path.to_owned() } else { nearest_folder(path) };
     let facts = statvfs(&there).ok()?;
     let whole = facts.f_blocks.saturating_mul(facts.f_frsize);
-    // A file system without a size cannot run out of space (ramfs).
-    if needed_bytes == 0 || whole == 0 {
+    if whole == 0 {
         return None;
     }
     let left = (whole / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
-    let usable_bytes = facts.f_bavail.saturating_mul(facts.f_frsize).saturating_sub(left);
-    let short = needed_bytes > usable_bytes;
-    short.then(|| Shortage { path: path.to_owned(), needed_bytes, usable_bytes })
+    Some(facts.f_bavail.saturating_mul(facts.f_frsize).saturating_sub(left))
 }
 
 #[cfg(test)]
@@ -106,6 +145,21 @@ mod tests {
         assert_eq!(found.len(), 1, "one file system: {found:?}");
         assert_eq!(found[0].needed_bytes, 2 << 60);
         assert_eq!(shortages(&[need("no/such/folder/f", 1 << 60)]).len(), 1);
+    }
+
+    #[test]
+    fn a_file_of_two_runs_is_needed_once_and_files_of_each_add_up() {
+        let room = |missing: &[(&str, u64)]| FileSystemRoom {
+            device: 1,
+            usable_bytes: 100,
+            missing: missing.iter().map(|(path, bytes)| (PathBuf::from(path), *bytes)).collect(),
+        };
+        for (other, short) in [(&[("shared", 60)][..], None), (&[("shared", 60), ("own", 41)], Some(101))] {
+            let mut all = room(&[("shared", 50)]);
+            assert_eq!(all.shortage(), None);
+            all.add(room(other));
+            assert_eq!(all.shortage().map(|shortage| shortage.needed_bytes), short);
+        }
     }
 
     #[test]

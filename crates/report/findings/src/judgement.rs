@@ -3,25 +3,26 @@
 use iolab_recording::{Finding, Recording, Severity};
 
 use crate::facts::Facts;
-use crate::many_hosts::one_of_many;
+use crate::many_hosts::{BETWEEN_HOSTS, machine_words, one_of_many};
 use crate::rules::RuleMatch;
 use crate::table::{RULES, Rule};
 
 /// What must be known about the figures of a recording, the most severe first; depends on the
-/// recording alone. In a run of several hosts each is judged by itself, because processors and page
-/// caches are not shared; its findings contain its name.
+/// recording alone. In a run of several hosts each machine is judged by itself, because processors
+/// and page caches are not shared; its findings contain its name. Then hosts are compared.
 pub fn find(recording: &Recording) -> Vec<Finding> {
     if !recording.has_several_hosts() {
         return find_on_one(recording);
     }
     let mut findings: Vec<Finding> = Vec::new();
-    for (host, part) in recording.parts() {
+    for (hosts, part) in recording.machine_parts() {
         for mut finding in find_on_one(&part) {
-            finding.evidence = format!("{}: {}", host.name, finding.evidence);
+            finding.evidence = format!("{}: {}", machine_words(&hosts, APART), finding.evidence);
             findings.push(finding);
         }
     }
     let mut findings = one_of_many(findings, APART);
+    findings.extend(BETWEEN_HOSTS.iter().flat_map(|rule| rule.findings(recording)));
     findings.sort_by_key(|finding| finding.severity);
     findings
 }

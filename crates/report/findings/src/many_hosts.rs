@@ -1,8 +1,51 @@
-//! Findings of many hosts that say the same: a list of thousands would hide the others.
+//! Findings of many hosts that say the same: a list of thousands would hide the others. And the
+//! rules about hosts beside one another.
 
 use std::collections::BTreeMap;
 
-use iolab_recording::{Finding, Severity};
+use iolab_recording::{Finding, Recording, Severity};
+
+use crate::between::Words;
+use crate::rules::{RuleMatch, hosts};
+
+/// The names of the hosts of one machine.
+pub(crate) fn machine_words(hosts: &[&str], most: usize) -> String {
+    let shown = hosts.iter().take(most).copied().collect::<Vec<_>>().join(", ");
+    if hosts.len() > most { format!("{shown} and {} more of its machine", hosts.len() - most) } else { shown }
+}
+
+/// A rule about the hosts of a run beside one another.
+pub(crate) struct HostsRule {
+    pub(crate) words: Words,
+    find: fn(&Recording) -> Vec<RuleMatch>,
+}
+
+impl HostsRule {
+    /// What it finds.
+    pub(crate) fn findings(&self, recording: &Recording) -> Vec<Finding> {
+        let Words { name, consequence, advice, .. } = self.words;
+        let finding = |seen: RuleMatch| Finding {
+            rule: name.to_owned(),
+            severity: seen.severity,
+            evidence: seen.evidence,
+            consequence: seen.consequence.unwrap_or(consequence).to_owned(),
+            advice: advice.to_owned(),
+            jobs: seen.jobs,
+        };
+        (self.find)(recording).into_iter().map(finding).collect()
+    }
+}
+
+/// The rules about the hosts of a run.
+pub(crate) const BETWEEN_HOSTS: &[HostsRule] = &[HostsRule {
+    words: Words {
+        name: "slow-host",
+        looks_at: "The rate of each host in each job, compared with the median of the hosts that run it.",
+        consequence: "One host was much slower than most others, so the sum says less of the storage than of that host.",
+        advice: "Run the job on that host alone, and on another. Compare their networks, processors and mount options.",
+    },
+    find: hosts::slow_host,
+}];
 
 /// Makes one finding of those of more than `apart` hosts that differ in their evidence only.
 pub(crate) fn one_of_many(findings: Vec<Finding>, apart: usize) -> Vec<Finding> {

@@ -1,9 +1,11 @@
 //! Every finding by name, and the page of all.
 
 use crate::between::{BETWEEN_RUNS, Words};
+use crate::many_hosts::BETWEEN_HOSTS;
 use crate::table::RULES;
 
-/// The texts of every rule: first those about several runs, then those about one.
+/// The texts of every rule: first those about several runs, then those
+/// about several hosts, then those about one.
 pub fn all_words() -> impl Iterator<Item = Words> {
     let of_one = RULES.iter().map(|rule| Words {
         name: rule.name,
@@ -11,7 +13,8 @@ pub fn all_words() -> impl Iterator<Item = Words> {
         consequence: rule.consequence,
         advice: rule.advice,
     });
-    BETWEEN_RUNS.iter().copied().chain(of_one)
+    let of_hosts = BETWEEN_HOSTS.iter().map(|rule| rule.words);
+    BETWEEN_RUNS.iter().copied().chain(of_hosts).chain(of_one)
 }
 
 /// The page of the reference, as Markdown.

@@ -10,6 +10,7 @@ pub(crate) mod client_cache;
 pub(crate) mod damage;
 pub(crate) mod ending;
 pub(crate) mod host;
+pub(crate) mod hosts;
 pub(crate) mod layers;
 pub(crate) mod network;
 pub(crate) mod processor;

@@ -348,7 +348,7 @@ mod tests {
         let mut names: Vec<&str> = all_words().map(|rule| rule.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), RULES.len() + BETWEEN_RUNS.len());
+        assert_eq!(names.len(), RULES.len() + BETWEEN_RUNS.len() + BETWEEN_HOSTS.len());
         for rule in all_words() {
             for text in [rule.looks_at, rule.consequence, rule.advice] {
                 assert!(text.ends_with('.'), "{}: {text}", rule.name);

@@ -78,7 +78,7 @@ impl Digest {
         let whole = WholeRun::new(recording);
         let [user_ns, system_ns] = whole.cpu_ns();
         let members: Vec<_> = recording.plan.workers.iter().zip(&recording.workers).collect();
-        let overheads = recording.calibration.as_ref().map(|calibration| calibration.overheads(&members));
+        let overheads = recording.calibration.as_ref().map(|calibration| calibration.of_workers().overheads(&members));
         Digest {
             planned,
             host: recording.host.clone(),

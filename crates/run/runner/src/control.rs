@@ -22,6 +22,8 @@ pub(crate) enum Order {
     Abandon = 3,
 }
 
+/// How often a worker whose time is up looks whether it may go on, ns.
+const GOAL_LOOK_NS: u64 = 200_000;
 /// How often to read the progress of a worker that may have been killed while it published.
 const PATIENCE: u32 = 1000;
 
@@ -49,6 +51,10 @@ pub(crate) struct Cell {
     snapshot_answered: AtomicU32,
     /// Transfers that were released within a flow.
     flowed: AtomicU64,
+    /// Operations done when the worker's time was up, and those after which it ends (`wear_out`),
+    /// each plus 1; 0 until they are known.
+    reached: AtomicU64,
+    goal: AtomicU64,
 }
 
 /// Shared by all workers: a word that changes whenever the state of any worker does, and the start
@@ -131,6 +137,16 @@ impl Control {
         self.cells[worker].flowed.store(transfers, Ordering::Release);
     }
 
+    /// The operations that a worker had done when its time was up, or when it ended before.
+    pub(crate) fn reached(&self, worker: usize) -> Option<u64> {
+        self.cells[worker].reached.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    /// Lets a worker whose time is up go on until it has done so many operations.
+    pub(crate) fn set_goal(&self, worker: usize, operations: u64) {
+        self.cells[worker].goal.store(operations.saturating_add(1), Ordering::Release);
+    }
+
     /// Sets the origin of all run times: the first operations may begin now.
     pub(crate) fn set_origin(&self, now_ns: u64) {
         self.bell[0].origin_ns.store(now_ns, Ordering::Release);
@@ -178,6 +194,27 @@ impl WorkerControl<'_> {
             1 => Order::Finish,
             2 => Order::Interrupt,
             _ => Order::Abandon,
+        }
+    }
+
+    /// Says how many operations it had done when its time was up.
+    pub(crate) fn say_reached(&self, operations: u64) {
+        self.cell.reached.store(operations.saturating_add(1), Ordering::Release);
+        self.bell.rings.fetch_add(1, Ordering::AcqRel);
+        futex_wake_all(&self.bell.rings);
+    }
+
+    /// Waits until it is known how many operations the others have done; `None` if an order to stop
+    /// comes.
+    pub(crate) fn wait_for_goal(&self) -> Option<u64> {
+        loop {
+            if let Some(goal) = self.cell.goal.load(Ordering::Acquire).checked_sub(1) {
+                return Some(goal);
+            }
+            if self.order() != Order::None {
+                return None;
+            }
+            futex_wait(&self.cell.gate, self.cell.gate.load(Ordering::Acquire), GOAL_LOOK_NS);
         }
     }
 

@@ -45,6 +45,7 @@ mod told;
 mod trouble;
 mod verification;
 mod watch;
+mod wear;
 mod worker;
 mod zoned;
 

@@ -21,6 +21,13 @@ pub trait RunObserver {
     fn start(&mut self) -> Start {
         Start::Now
     }
+
+    /// After how many operations the workers of `job` end (`wear_out`), the busiest of which had
+    /// done `reached` when their time was up. It is asked when all of them have come so far, and
+    /// again after a while if it is not known yet, because others run the job elsewhere.
+    fn wear_out(&mut self, _job: &str, reached: u64) -> Option<u64> {
+        Some(reached)
+    }
 }
 
 /// When the first operations may begin.
@@ -69,6 +76,11 @@ impl<'a> Followers<'a> {
     /// Asks the observer when the first operations may begin.
     pub(crate) fn start(&mut self) -> Start {
         self.observer.start()
+    }
+
+    /// Asks the observer after how many operations the workers of a job end.
+    pub(crate) fn wear_out(&mut self, job: &str, reached: u64) -> Option<u64> {
+        self.observer.wear_out(job, reached)
     }
 
     /// Passes to the observer the intervals that workers have appended since the last call.

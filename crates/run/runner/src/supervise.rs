@@ -45,8 +45,10 @@ pub(crate) struct Supervisor<'a> {
     settled: Vec<bool>,
     /// Whether a worker is done but its process not yet collected.
     lingering: bool,
-    /// Whether workers are ready and may not begin yet.
+    /// Whether workers are ready and may not begin yet, or wait until they may go on.
     held_back: bool,
+    /// Jobs whose workers know after how many operations they end (`wear_out`).
+    worn_out: HashSet<&'a str>,
     /// Worker threads that did not end although they were ordered to, twice.
     left_behind: Vec<usize>,
     clock: &'a Clock,
@@ -82,6 +84,7 @@ impl<'a> Supervisor<'a> {
             settled: vec![false; workers],
             lingering: false,
             held_back: false,
+            worn_out: HashSet::new(),
             left_behind: Vec::new(),
             clock,
             interrupts,
@@ -107,6 +110,7 @@ impl<'a> Supervisor<'a> {
                 break;
             }
             self.open_gates(followers);
+            self.set_goals(followers);
             let now_ns = self.clock.now_ns();
             if tick {
                 next_tick_ns = now_ns + TICK_NS;
@@ -257,6 +261,25 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Lets workers whose time is up go on until they have done as much as the busiest of the job.
+    fn set_goals(&mut self, followers: &mut Followers<'_>) {
+        let workers = self.workers();
+        let wearing = workers.iter().filter(|plan| plan.limits.wear_out && !self.worn_out.contains(plan.job.as_str()));
+        for job in wearing.map(|plan| plan.job.as_str()).collect::<HashSet<_>>() {
+            let of_job: Vec<usize> = (0..workers.len()).filter(|index| workers[*index].job == job).collect();
+            let far = |index: &usize| self.context.control.reached(*index);
+            if of_job.iter().any(|index| far(index).is_none() && !self.settled[*index]) {
+                continue;
+            }
+            let goal = followers.wear_out(job, of_job.iter().filter_map(far).max().unwrap_or(0));
+            self.held_back |= goal.is_none();
+            if let Some(goal) = goal {
+                of_job.iter().for_each(|index| self.context.control.set_goal(*index, goal));
+                self.worn_out.insert(job);
+            }
+        }
+    }
+
     fn open(&mut self, worker: usize, gate: u32) {
         self.gates[worker] = gate;
         self.context.control.open_gate(worker, gate);
@@ -275,10 +298,7 @@ impl<'a> Supervisor<'a> {
         let paths: Vec<PathBuf> = self.workers().iter().flat_map(|worker| self.opened_by(worker)).collect();
         let system = System::live();
         let sampling = Sampling::open(&self.context.plan, &system, &paths, self.clock);
-        let origin_ns = match start {
-            Start::At(unix_ns) => self.wait_for(unix_ns),
-            _ => None,
-        };
+        let origin_ns = if let Start::At(unix_ns) = start { self.wait_for(unix_ns) } else { None };
         self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
         if origin_ns.is_none() {
             self.recording.started_unix_ns = self.clock.unix_ns();

@@ -16,6 +16,7 @@ use crate::floor::Floor;
 use crate::pacing::Pacer;
 use crate::steady::Steady;
 use crate::trouble::Trouble;
+use crate::wear::WearOut;
 
 const LOOK_EVERY_NS: u64 = 20_000_000;
 /// How often to check while bytes decide when the ramp ends, ns.
@@ -59,6 +60,7 @@ pub(crate) struct Watch<'a> {
     floor: Floor,
     alarm: Alarm,
     steady: Option<Steady<'a>>,
+    wear: Option<WearOut>,
     snapshots: Option<Snapshots<'a>>,
 }
 
@@ -93,6 +95,7 @@ impl<'a> Watch<'a> {
             floor: Floor::new(plan, now_ns),
             alarm: Alarm::new(),
             steady: None,
+            wear: limits.wear_out.then(WearOut::default),
             snapshots: None,
         };
         if ramp_until_ns.is_none() {
@@ -120,6 +123,11 @@ impl<'a> Watch<'a> {
     /// The samples of its rate, and whether it was steady.
     pub(crate) fn steady(&self) -> Option<SteadyRecording> {
         self.steady.as_ref().map(Steady::recording)
+    }
+
+    /// Says how much was done, if the others wait for it. Returns what the user must know of it.
+    pub(crate) fn finish_wearing(&self, recorder: &mut impl Recorder) -> Option<String> {
+        self.wear.as_ref()?.finish(recorder.tally().totals.ios.iter().sum(), &self.worker_control)
     }
 
     /// Return to the caller between passes (it has files to remove).
@@ -248,11 +256,16 @@ impl<'a> Watch<'a> {
             return Some(Stop::Trouble);
         }
         match self.worker_control.order() {
-            Order::None if now_ns >= self.end_ns => Some(Stop::TimeUp),
+            Order::None if now_ns >= self.end_ns => self.is_worn_out(totals.ios.iter().sum()).then_some(Stop::TimeUp),
             Order::None => is_steady.then_some(Stop::Finish),
             Order::Finish => Some(Stop::Finish),
             Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
         }
+    }
+
+    /// The time is up: whether as much is done as the others have done.
+    fn is_worn_out(&mut self, done: u64) -> bool {
+        self.wear.as_mut().is_none_or(|wear| wear.time_is_up(done, &self.worker_control))
     }
 
     fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder, pacer: &mut impl Pacer) {

@@ -344,7 +344,7 @@ impl<L: Lane> Measured<'_, '_, L> {
                 hot.checker.flushed();
             }
         }
-        let HotLoop { recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
+        let HotLoop { mut recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
         recording.verification = checker.finish();
         recording.zone_resets = checker.zone_resets();
         recording.latency_depth = pacer.latency_depth().map(|depth| depth as u32);
@@ -360,6 +360,7 @@ impl<L: Lane> Measured<'_, '_, L> {
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
+        recording.notes.extend(watch.finish_wearing(&mut recorder));
         closing::close(recorder, &watch, end_ns, used, recording);
         if watch.is_measuring() {
             recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));

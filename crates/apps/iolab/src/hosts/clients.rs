@@ -4,6 +4,7 @@ use std::path::Path;
 
 use iolab_hosts::{HostJobs, Hosts, SharedSecret};
 use iolab_process::INTERRUPTS;
+use iolab_recording::Recording;
 use iolab_resolve::Mode;
 
 use super::targets::{Target, targets};
@@ -33,6 +34,13 @@ pub(super) fn run(asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
 
 /// From accepted jobs to the report.
 pub(super) fn follow(hosts: Hosts, asked: &Asked, mode: Mode) -> Result<u8, ExitFailure> {
+    let Some(recording) = recording_of(hosts, asked, mode)? else { return Ok(0) };
+    show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
+    Ok(exit_code(&recording, mode))
+}
+
+/// From accepted jobs to their recording, which is kept and reported; `None` if nothing is to run.
+pub(super) fn recording_of(hosts: Hosts, asked: &Asked, mode: Mode) -> Result<Option<Recording>, ExitFailure> {
     let said = hosts.warnings();
     if mode == Mode::Iolab {
         crate::printing::complain(&said);
@@ -41,14 +49,12 @@ pub(super) fn follow(hosts: Hosts, asked: &Asked, mode: Mode) -> Result<u8, Exit
         return Err(ExitFailure::mistake("warnings are fatal (--warnings-fatal)"));
     }
     if asked.run.parse_only {
-        return Ok(0);
+        return Ok(None);
     }
     let (plan, redaction) = (hosts.plan().clone(), hosts.redaction().clone());
     let reported =
         Reported { plan: &plan, redaction: &redaction, run: &asked.run, mode, format: None, preface: String::new() };
-    let recording = reported.around(|_, observer, _| Ok(hosts.run(observer, &INTERRUPTS)?))?;
-    show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
-    Ok(exit_code(&recording, mode))
+    reported.around(|_, observer, _| Ok(hosts.run(observer, &INTERRUPTS)?)).map(Some)
 }
 
 /// What belongs to runs on this machine is refused, not ignored.

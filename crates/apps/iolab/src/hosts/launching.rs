@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use iolab_hosts::{Launch, LaunchWay};
+use iolab_hosts::{Hosts, Launch, LaunchWay};
 use iolab_process::INTERRUPTS;
 use iolab_resolve::Mode;
 
@@ -31,8 +31,7 @@ pub(crate) fn launch(arguments: &LaunchArguments) -> Result<u8, ExitFailure> {
     if arguments.mpi {
         return by_mpi(arguments, &hosts);
     }
-    let asked = subcommands::run::take_apart(&arguments.words, Mode::Iolab)?;
-    check(&asked)?;
+    let asked = asked(&arguments.words)?;
     let program = arguments.program.clone().map_or_else(own_path, Ok)?;
     let words: Vec<String> = arguments.rsh.split_whitespace().map(str::to_owned).collect();
     if arguments.show {
@@ -50,13 +49,29 @@ pub(crate) fn launch(arguments: &LaunchArguments) -> Result<u8, ExitFailure> {
         None => std::env::current_dir()
             .map_err(|error| ExitFailure::failed(format!("iolab: the working folder: {error}")))?,
     };
-    let jobs = pipeline::with_request(&asked, Mode::Iolab, |request| {
+    follow(started(&asked, hosts, way, folder)?, &asked, Mode::Iolab)
+}
+
+/// Takes the words of a job for several hosts apart.
+pub(super) fn asked(words: &[String]) -> Result<Asked, ExitFailure> {
+    let asked = subcommands::run::take_apart(words, Mode::Iolab)?;
+    check(&asked)?;
+    Ok(asked)
+}
+
+/// Starts the ranks of a job, and waits for their plans.
+pub(super) fn started(
+    asked: &Asked,
+    hosts: Vec<String>,
+    way: LaunchWay,
+    folder: PathBuf,
+) -> Result<Hosts, ExitFailure> {
+    let jobs = pipeline::with_request(asked, Mode::Iolab, |request| {
         iolab_hosts::pack(&pipeline::pipeline(), request, &asked.line.files, &[])
     })?;
     iolab_process::raise_open_files_limit();
     iolab_process::count_signals();
-    let hosts = iolab_hosts::launch(Launch { hosts, way, folder, jobs }, &INTERRUPTS)?;
-    follow(hosts, &asked, Mode::Iolab)
+    Ok(iolab_hosts::launch(Launch { hosts, way, folder, jobs }, &INTERRUPTS)?)
 }
 
 /// Refuses what is not for several hosts, instead of ignoring it.
@@ -76,7 +91,7 @@ fn check(asked: &Asked) -> Result<(), ExitFailure> {
 }
 
 /// The host of each rank.
-fn hosts(list: &str) -> Result<Vec<String>, ExitFailure> {
+pub(super) fn hosts(list: &str) -> Result<Vec<String>, ExitFailure> {
     let wrong = |what: String| ExitFailure::mistake(format!("iolab: --hosts={list}: {what}"));
     let text = if Path::new(list).is_file() {
         let text = iolab_bounded_read::read_text(Path::new(list), iolab_bounded_read::HOST_LIST);
@@ -107,7 +122,7 @@ fn hosts(list: &str) -> Result<Vec<String>, ExitFailure> {
     }
 }
 
-fn own_path() -> Result<PathBuf, ExitFailure> {
+pub(super) fn own_path() -> Result<PathBuf, ExitFailure> {
     std::env::current_exe()
         .map_err(|error| ExitFailure::failed(format!("iolab: its own path: {error}; name it with --program=PATH")))
 }

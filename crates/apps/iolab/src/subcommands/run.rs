@@ -71,7 +71,7 @@ pub(crate) fn execute_as(
 ) -> Result<Recording, ExitFailure> {
     let plan = &planned.plan;
     let allowed = pipeline::allowed(&run.allow_destroy);
-    let JudgedPlan { accepted, guard } = pipeline::judge(plan, mode, &allowed)?;
+    let JudgedPlan { accepted, guard, .. } = pipeline::judge(plan, mode, &allowed)?;
     // Warnings about data that may be lost are printed in both modes, although scripts take any
     // output on fio's standard error for a failure.
     let program = if mode == Mode::Fio { "fio" } else { "iolab" };

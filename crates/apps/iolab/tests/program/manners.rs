@@ -103,6 +103,8 @@ const LEFT_OUT: &[&str] = &[
     "kv-check",
     // It needs a remote shell; `program::ranks` has one.
     "hosts-run",
+    // It needs a minute.
+    "io500",
     "validate",
     // It needs the state that a job saved before a loss of power.
     "verify",

@@ -51,6 +51,63 @@ fn run_all(lab: &Lab) -> Vec<Recording> {
     (0..4).map(run).collect()
 }
 
+/// Operations of all workers.
+fn operations(recording: &Recording) -> u64 {
+    recording.workers.iter().flat_map(|worker| &worker.directions).map(|direction| direction.ios).sum()
+}
+
+#[test]
+fn when_the_time_is_up_all_go_on_until_they_have_done_as_much_as_the_first() {
+    let lab = Lab::new();
+    lab.file("rsh", SHELL_TEXT);
+    // Each rank is slower than the one before it.
+    lab.file(
+        "job.fio",
+        "[a]\nioengine=tree\nfilename=$rank\nrw=write\nbs=1\nsize=1000000\nruntime=300ms\nwear_out=1\n\
+         rate_iops=(2000/($rank+1))\n",
+    );
+    let words = ["hosts", "run", "--hosts=a,b,c", SHELL, "job.fio", "--no-db", "--record=it.iolab"];
+    lab.run(words).ended(0, "on to ");
+    let recording = read_recording(&lab.path("it.iolab"));
+    let done: Vec<u64> = recording.workers.iter().map(|worker| worker.directions[1].ios).collect();
+    assert!(done[0] > 0 && done.iter().all(|one| *one == done[0]), "{done:?}");
+    for (rank, worker) in recording.workers.iter().enumerate() {
+        let items = std::fs::read_dir(lab.path(&rank.to_string())).unwrap().count() as u64;
+        assert_eq!(items, done[0] + 1, "rank {rank}: the items, and the mark of the tree");
+        assert_eq!(worker.outcome, WorkerOutcome::Finished);
+    }
+    let alone = "--name=a --ioengine=null --rw=write --bs=4k --size=64k --numjobs=2 --runtime=60 --wear_out=1 --no-db";
+    let alone = [&["run"], &alone.split(' ').collect::<Vec<_>>()[..], &["--record=b.iolab"]].concat();
+    lab.run(alone).ended(0, "");
+    assert_eq!(operations(&read_recording(&lab.path("b.iolab"))), 32, "the work was over before the time");
+    lab.run(["run", "--name=a", "--ioengine=null", "--size=4k", "--wear_out=1"]).ended(2, "there is none");
+}
+
+#[test]
+fn the_phases_of_io500_find_and_remove_what_was_written() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("mount")).unwrap();
+    let printed = lab.run(["io500", "mount", "--ranks=2", "--stonewall=1", "--results=kept"]).ended(0, "").printed();
+    assert!(printed.contains("NOT A VALID SCORE\n  ior-easy-write: it wrote for "), "{printed}");
+    assert!(!printed.contains("it found") && !printed.contains("equally"), "{printed}");
+    let ios = |phase: &str| operations(&read_recording(&lab.path(&format!("kept/{phase}.iolab"))));
+    for (written, later) in [
+        ("ior-easy-write", &["ior-easy-read"][..]),
+        ("ior-hard-write", &["ior-hard-read"]),
+        ("mdtest-easy-write", &["mdtest-easy-stat", "mdtest-easy-delete"]),
+        ("mdtest-hard-write", &["mdtest-hard-stat", "mdtest-hard-read", "mdtest-hard-delete"]),
+    ] {
+        assert!(ios(written) > 0, "{written}");
+        later.iter().for_each(|phase| assert_eq!(ios(phase), ios(written), "{phase}"));
+    }
+    assert_eq!(std::fs::read_dir(lab.path("mount")).unwrap().count(), 0, "nothing is left");
+    std::fs::create_dir(lab.path("mount/iolab-io500")).unwrap();
+    lab.run(["io500", "mount", "--quick"]).ended(2, "is there already");
+    lab.run(["io500", "missing"]).ended(2, "name a folder");
+    let shown = lab.run(["io500", "mount", "--show", "--hosts=a,b"]).ended(0, "").printed();
+    assert!(shown.contains("ior-hard-write: --name=ior-hard --bs=47008 --rw=write"), "{shown}");
+}
+
 #[test]
 fn the_sum_of_all_parts_is_the_recording_of_all() {
     let lab = Lab::new();
@@ -100,7 +157,9 @@ fn ranks_begin_at_the_agreed_moment_and_keep_how_far_from_it() {
     let merged = lab.run(["hosts", "merge", "part-0.iolab", "part-1.iolab", "--record=all.iolab"]).ended(0, "");
     assert!(merged.printed().contains(" from the agreed start"), "{merged:?}");
     let skews: Vec<_> = read_recording(&lab.path("all.iolab")).hosts.iter().map(|host| host.start_skew_ns).collect();
-    let skew_ns = |part: &Recording| part.started_unix_ns as i64 - part.agreed_start_unix_ns.unwrap() as i64;
+    let first_ns = |part: &Recording| part.workers.iter().map(|worker| worker.started_ns).min().unwrap() as i64;
+    let skew_ns =
+        |part: &Recording| part.started_unix_ns as i64 + first_ns(part) - part.agreed_start_unix_ns.unwrap() as i64;
     assert_eq!(skews, [Some(skew_ns(&first)), Some(skew_ns(&late))]);
     lab.run(["run", "--start-at=tomorrow", "job.fio"]).ended(2, "is not a moment");
 }

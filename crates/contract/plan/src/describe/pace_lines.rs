@@ -74,6 +74,7 @@ pub(super) fn limits(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("ramp_time", time_ns(limits.ramp_ns), &["ramp_time"]),
             ("ramp_size", bytes(limits.ramp_bytes), &["ramp_size"]),
             ("runtime", or(limits.runtime_ns.map(time_ns), "no limit"), &["runtime"]),
+            ("wear_out", yes(limits.wear_out), &["wear_out"]),
             ("time_based", yes(limits.time_based), &["time_based"]),
             ("loops", limits.loops.to_string(), &["loops"]),
             ("bytes per pass", bytes(limits.io_bytes), &["size", "io_size", "filesize"]),

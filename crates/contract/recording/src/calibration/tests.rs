@@ -48,7 +48,7 @@ fn recording(calibration: Option<Calibration>, members: Vec<(WorkerPlan, WorkerR
 
 fn overhead(op_ps: u64, engine: &str, ios: u64, runtime_ns: u64) -> Option<LoopOverhead> {
     let (plan, worker) = (plan(0, engine), worker(0, ios, runtime_ns));
-    calibration(&[0], op_ps).overheads(&[(&plan, &worker)]).pop()
+    calibration(&[0], op_ps).of_workers().overheads(&[(&plan, &worker)]).pop()
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn waiting_is_not_work() {
         let mut plan = plan(0, engine);
         plan.pacing.rate_iops = [1000, 0, 0];
         let worker = worker(0, 1_000, 1_000_000_000);
-        let overhead = calibration(&[0], 76_000).overheads(&[(&plan, &worker)])[0];
+        let overhead = calibration(&[0], 76_000).of_workers().overheads(&[(&plan, &worker)])[0];
         assert_eq!(overhead.line(), format!("iolab spends 76 ns of the 1.00 ms per I/O, 0.0 % {end}"));
         assert!(overhead.share_percent() < 0.1 && overhead.limit().is_none());
     }
@@ -146,11 +146,11 @@ fn time_per_io_is_that_of_a_worker_with_everything_it_completed() {
     (first.directions[1].ios, first.sync.ios) = (5, 5);
     let recorded = [first, worker(1, 20, 4_000), worker(2, 0, 1_000), worker(3, 1, 1_000_000)];
     let members: Vec<_> = plans.iter().zip(&recorded).collect();
-    let overheads = calibration(&[0, 1, 2], 1_000).overheads(&members);
+    let overheads = calibration(&[0, 1, 2], 1_000).of_workers().overheads(&members);
     assert_eq!(overheads.len(), 1);
     assert_eq!((overheads[0].workers, overheads[0].per_io_ns), (2, 200.0), "not 100: each has its own thread");
-    assert_eq!(calibration(&[7], 1_000).overheads(&members), []);
-    assert_eq!(calibration(&[2], 1_000).overheads(&members), [], "nothing completed");
+    assert_eq!(calibration(&[7], 1_000).of_workers().overheads(&members), []);
+    assert_eq!(calibration(&[2], 1_000).of_workers().overheads(&members), [], "nothing completed");
 }
 
 #[test]

@@ -21,6 +21,7 @@ const OWN: &[&str] = &[
     "sample_interval",
     "trace_block",
     "verify_state_file",
+    "wear_out",
 ];
 
 /// The table of job options, as Markdown.

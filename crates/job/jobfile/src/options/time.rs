@@ -30,6 +30,17 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "wear_out",
+        category: Category::Time,
+        kind: ValueKind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "When the runtime is over, go on until all have done as much as the fastest",
+        details: "When the time of a worker is up, it waits until the time of all workers of this job is up, on all ranks, and then goes on until it has done as many operations as the one that had done most. So all files are equally long, and the slowest counts: IOR's and mdtest's stonewall with wear-out. Needs a runtime and a queue depth of 1; iolab only.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "startdelay",
         category: Category::Time,
         kind: ValueKind::TimeRange { unit: TimeUnit::Seconds },

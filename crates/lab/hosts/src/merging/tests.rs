@@ -71,10 +71,12 @@ fn the_distance_from_the_agreed_start_is_kept_and_the_farthest_is_told() {
     for (part, skew_ns) in parts.iter_mut().zip([Some(1_000), Some(-5_000), None]) {
         let started_ns = part.recording.started_unix_ns;
         part.recording.agreed_start_unix_ns = skew_ns.map(|skew_ns| started_ns.saturating_add_signed(-skew_ns));
+        // The worker that begins first counts.
+        part.recording.workers.iter_mut().for_each(|worker| worker.started_ns = 700);
     }
     let all = merge(parts).unwrap();
-    assert_eq!(all.hosts.iter().map(|host| host.start_skew_ns).collect::<Vec<_>>(), [Some(1_000), Some(-5_000), None]);
-    assert_eq!(iolab_aggregate::start_skew_ns(&all), Some(5_000));
+    assert_eq!(all.hosts.iter().map(|host| host.start_skew_ns).collect::<Vec<_>>(), [Some(1_700), Some(-4_300), None]);
+    assert_eq!(iolab_aggregate::start_skew_ns(&all), Some(4_300));
     assert_eq!(Recording::from_json(&all.to_json()).unwrap(), all);
     assert_eq!(iolab_aggregate::start_skew_ns(&merge(vec![part(0, 2, "a"), part(1, 2, "b")]).unwrap()), None);
 }

@@ -39,9 +39,10 @@ pub(crate) fn is_cpu_bound(job: &Job<'_>) -> bool {
 /// The tool's own work as a large part of every operation.
 pub(crate) fn tool_bound(facts: &Facts<'_>) -> Vec<RuleMatch> {
     let Some(calibration) = &facts.recording.calibration else { return Vec::new() };
+    let loops = calibration.of_workers();
     of_jobs(facts, Severity::Warning, |job| {
         let members: Vec<_> = job.members.iter().map(|member| (member.plan, member.worker)).collect();
-        let overheads = calibration.overheads(&members);
+        let overheads = loops.overheads(&members);
         let overhead = overheads.iter().find(|overhead| overhead.limit().is_some())?;
         Some(format!(
             "{} of the {} per operation is iolab's own work",

@@ -58,9 +58,10 @@ pub(crate) fn clock(facts: &Facts<'_>) -> Vec<RuleMatch> {
         return Vec::new();
     }
     let Some(calibration) = &recording.calibration else { return Vec::new() };
+    let loops = calibration.of_workers();
     of_jobs(facts, Severity::Note, |job| {
         let members: Vec<_> = job.members.iter().map(|member| (member.plan, member.worker)).collect();
-        let overheads = calibration.overheads(&members);
+        let overheads = loops.overheads(&members);
         let slow =
             overheads.iter().find(|overhead| !overhead.null && overhead.stamp_ns > STAMP * overhead.per_io_ns)?;
         let stamp = rounded_ns(slow.stamp_ns);

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | rates, arrivals | so high that every operation is due |
 //! | think time | none, but accounted for |
-//! | start delay, ramp, floors, latency limits | none |
+//! | start delay, ramp, floors, latency limits, wear-out | none |
 //! | depth | as long as buffers that are filled before writes fit into a processor's cache |
 //! | files | shorter, where a map of their blocks would be large |
 //!
@@ -145,7 +145,7 @@ fn unhurried(plan: &mut WorkerPlan) {
     }
     let limits = &mut plan.limits;
     (limits.start_delay_ns, limits.ramp_ns, limits.runtime_ns) = (0, 0, None);
-    (limits.time_based, limits.loops) = (true, 1);
+    (limits.time_based, limits.loops, limits.wear_out) = (true, 1, false);
     for limit_ns in plan.errors.max_latency_ns.iter_mut().filter(|limit_ns| **limit_ns > 0) {
         *limit_ns = u64::MAX;
     }
