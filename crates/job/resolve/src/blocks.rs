@@ -67,12 +67,15 @@ fn trim_ranges(job: &Job<'_>, pattern: &Pattern, blocks: &mut Blocks) {
     let (count, trim) = (job.count("num_range"), Direction::Trim.index());
     let range_bytes = blocks.sizes[trim].min();
     let bytes = range_bytes.saturating_mul(u64::from(count));
+    let able = job.request.engines.iter().filter(|engine| engine.capabilities.trims_ranges);
+    let able = able.map(|engine| format!("ioengine={}", engine.name)).collect::<Vec<_>>().join(" or ");
+    let able = format!("use {able}, or remove num_range");
     let others = ["random_distribution", "percentage_random", "zonemode", "verify", "read_iolog", "sprandom"];
     let (reason, suggestion) = if pattern.directions != [Direction::Trim] {
         (format!("num_range is for trims, and rw is {}", pattern.word), "use rw=trim or rw=randtrim")
     } else if !job.engine.capabilities.trims_ranges {
         let reason = format!("{} trims one range at a time", job.engine.name);
-        (reason, "use ioengine=nvme or ioengine=io_uring_cmd, or remove num_range")
+        (reason, able.as_str())
     } else if !blocks.fixed(&pattern.directions) || blocks.align_bytes[trim] != range_bytes || pattern.every > 1 {
         ("num_range needs one block size, which is also the alignment of offsets".to_owned(), "for example bs=64k")
     } else if bytes > MAX_BLOCK {

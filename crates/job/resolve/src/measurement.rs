@@ -122,7 +122,8 @@ fn per_file(job: &Job<'_>, clat: bool) -> bool {
 /// Most blocks whose trims are counted: 1 GiB of counters.
 const MOST_COUNTED_BLOCKS: u64 = 1 << 28;
 
-/// The unit in which trims and errors are counted: that of trims, or of writes where there are none.
+/// The unit in which trims and errors are counted: that of trims, or of writes where there are
+/// none.
 fn block_errors(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]) -> Option<u64> {
     if !job.on("block_error_percentiles") {
         return None;

@@ -341,6 +341,7 @@ pub const RULES: &[Rule] = &[
 mod tests {
     use super::*;
     use crate::between::BETWEEN_RUNS;
+    use crate::many_hosts::BETWEEN_HOSTS;
     use crate::reference::all_words;
 
     #[test]

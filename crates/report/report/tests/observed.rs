@@ -42,7 +42,6 @@ fn recording() -> Recording {
         host: (0..5).map(host).collect(),
         network: Vec::new(),
         looking_ns: 0,
-        ..Observations::default()
     };
     recording.observations = Some(observations);
     let stretch = |start: u64, ios: u64| Interval {

@@ -53,8 +53,8 @@ pub(crate) fn bare(opcode: u8, nsid: u32) -> Command {
     of_blocks(opcode, nsid, 0, 0, (0, 0))
 }
 
-/// Dataset Management of 1 to 256 ranges, which must stay where they are until it completes (section
-/// 3.3.3).
+/// Dataset Management of 1 to 256 ranges, which must stay where they are until it completes
+/// (section 3.3.3).
 pub(crate) fn deallocate(nsid: u32, ranges: &[[u64; 2]]) -> Command {
     let mut command = bare(opcode::DATASET_MANAGEMENT, nsid);
     command[3] = ranges.as_ptr() as u64;

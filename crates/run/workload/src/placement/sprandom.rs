@@ -3,17 +3,17 @@
 //!
 //! In the steady state of random writes, the flash that was written last holds the most valid data,
 //! and the flash that is cleaned next the least. The pass makes the same distribution: it divides
-//! the flash (the blocks and their over-provisioning) into regions, writes each block once in random
-//! order, and writes some blocks of each region again in the region that follows, so that the first
-//! copy is invalid.
+//! the flash (the blocks and their over-provisioning) into regions, writes each block once in
+//! random order, and writes some blocks of each region again in the region that follows, so that
+//! the first copy is invalid.
 //!
-//! How much of a region is to be invalid follows from a log that is cleaned in the order in which it
-//! was written. Let `a` be the flash divided by the blocks, and `w` the write amplification. One turn
-//! of the log takes `a / w` host writes for each block, so a page of age `x` (0: just written, 1:
-//! cleaned next) is still valid with the probability `exp(-x a / w)`. The mean over all ages has to be
-//! `1 / a`, which gives `w (1 - exp(-a / w)) = 1`. Xiang and Kurkoski, "An Improved Analytic
-//! Expression for Write Amplification in NAND Flash" (ICNC 2012), solve it by Lambert's function and
-//! compare it with simulations.
+//! How much of a region is to be invalid follows from a log that is cleaned in the order in which
+//! it was written. Let `a` be the flash divided by the blocks, and `w` the write amplification. One
+//! turn of the log takes `a / w` host writes for each block, so a page of age `x` (0: just written,
+//! 1: cleaned next) is still valid with the probability `exp(-x a / w)`. The mean over all ages has
+//! to be `1 / a`, which gives `w (1 - exp(-a / w)) = 1`. Xiang and Kurkoski, "An Improved Analytic
+//! Expression for Write Amplification in NAND Flash" (ICNC 2012), solve it by Lambert's function
+//! and compare it with simulations.
 
 use iolab_plan::SprandomPlan;
 
