@@ -12,7 +12,7 @@
 //! data. Nothing grows with the number of items.
 //!
 //! Nodes that are missing are made by the first write that needs them. What is not iolab's is never
-//! changed ([`owned`]).
+//! changed (module `owned`).
 #![allow(unsafe_code, reason = "island: calls on paths and directory streams, and reads and writes of slots")]
 
 mod calls;
