@@ -87,6 +87,7 @@ fn the_metrics_of_a_run_grow_while_it_goes_on_and_are_its_report_in_the_end() {
     lab.run(["run", "job.fio", "--metrics=it.prom"]).ended(0, "");
     lab.file("mine.prom", "mine\n");
     lab.run(["run", "job.fio", "--metrics=mine.prom"]).ended(3, "mine.prom");
+    assert_eq!(std::fs::read_to_string(lab.path("mine.prom")).unwrap(), "mine\n");
     lab.run(["run", "job.fio", "--metrics=x.prom", "--record=/dev/null"])
         .ended(2, "--metrics needs a recording in a file");
 }
@@ -134,6 +135,9 @@ fn events_are_lines_of_json_in_their_order() {
     let lab = Lab::new();
     lab.file("job.fio", "[a]\nioengine=null\nsize=1m\nnumjobs=2\ninterval=10ms\n");
     lab.run(["run", "job.fio", "--events=events.jsonl"]).ended(0, "");
+    lab.file("mine.jsonl", "mine\n");
+    lab.run(["run", "job.fio", "--events=mine.jsonl"]).ended(3, "mine.jsonl");
+    assert_eq!(std::fs::read_to_string(lab.path("mine.jsonl")).unwrap(), "mine\n");
     let text = std::fs::read_to_string(lab.path("events.jsonl")).unwrap();
     let events: Vec<serde_json::Value> = text.lines().map(|line| line.parse().unwrap()).collect();
     let closed = iolab_schemas::document("event").unwrap().closed_schema();

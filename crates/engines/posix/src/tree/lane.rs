@@ -207,7 +207,8 @@ impl TreeLane {
         if self.is_beyond(number) {
             return -libc::ENOENT;
         }
-        if self.roots[file].target.path.symlink_metadata().is_err() {
+        // A claim makes the root; where there is none, there is nothing to remove.
+        if !self.roots[file].is_claimed && self.roots[file].target.path.symlink_metadata().is_err() {
             return -libc::ENOENT;
         }
         let claimed = self.claim(file);
