@@ -26,6 +26,6 @@ pub use lane::{
     Completions, DeviceFacts, Engine, EngineLibrary, Lane, LaneError, LaneRequest, OpenError, Submission, TargetFile,
     Wait,
 };
-pub use op::{Completion, Op, OpKind, io_priority, pack_priority};
-pub use trim_ranges::{TrimExtent, TrimRanges};
+pub use op::{Completion, Extent, Op, OpKind, io_priority, pack_priority};
+pub use trim_ranges::TrimRanges;
 pub use zones::{DeviceZones, ZoneCall, ZoneKind, ZoneStatus};

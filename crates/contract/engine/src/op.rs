@@ -104,6 +104,15 @@ pub struct Completion {
     pub result: i32,
 }
 
+/// The range of one file that a worker uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// First byte.
+    pub start_bytes: u64,
+    /// Bytes from there.
+    pub length_bytes: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

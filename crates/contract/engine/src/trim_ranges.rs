@@ -7,16 +7,7 @@
 
 use iolab_random::{Permutation, SplitMix64};
 
-use crate::Op;
-
-/// The part of a file that a job uses, bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrimExtent {
-    /// First byte.
-    pub start_bytes: u64,
-    /// Bytes from there.
-    pub length_bytes: u64,
-}
+use crate::{Extent, Op};
 
 /// Where the ranges of trims are.
 #[derive(Debug, Clone)]
@@ -39,9 +30,9 @@ impl TrimRanges {
     pub const MOST: u32 = 256;
 
     /// `count` ranges of `range_bytes` for each trim; scattered by the seed, if there is one.
-    pub fn new(count: u32, range_bytes: u64, files: &[TrimExtent], seed: Option<u64>) -> TrimRanges {
+    pub fn new(count: u32, range_bytes: u64, files: &[Extent], seed: Option<u64>) -> TrimRanges {
         let count = count.clamp(1, TrimRanges::MOST);
-        let of = |(number, file): (u64, &TrimExtent)| {
+        let of = |(number, file): (u64, &Extent)| {
             // Only whole operations: their blocks are those that are scattered.
             let blocks = file.length_bytes / range_bytes.max(1) / u64::from(count) * u64::from(count);
             let scattered = |seed: u64| {
@@ -89,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_pass_trims_every_block_once() {
-        let extent = TrimExtent { start_bytes: 1 << 20, length_bytes: 1003 * 4096 };
+        let extent = Extent { start_bytes: 1 << 20, length_bytes: 1003 * 4096 };
         for seed in [None, Some(7)] {
             let ranges = TrimRanges::new(8, 4096, &[extent], seed);
             let all: Vec<(u64, u32)> =

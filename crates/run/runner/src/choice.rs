@@ -12,13 +12,14 @@ use iolab_measure::{
 };
 use iolab_memory::SlotPool;
 use iolab_plan::{IoPriority, QueuePlan, WorkerPlan};
-use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
+use iolab_workload::{BufferFiller, OpBatch, OpStream, PassLimits};
 
 use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::Checker;
 use crate::hot_loop::queue::Queue;
 use crate::hot_loop::slots::Slots;
+use crate::lane_opening::extents;
 use crate::open_files;
 use crate::pacing::flow::Flow;
 use crate::pacing::following::Following;
@@ -203,11 +204,7 @@ pub(crate) fn stream_of(plan: &WorkerPlan, syncs: bool) -> Result<OpStream, Fata
         let sync = &mut workload.sync;
         (sync.fsync_every, sync.fdatasync_every, sync.barrier_every, sync.file_range) = (0, 0, 0, None);
     }
-    let extents: Vec<Extent> = plan
-        .files
-        .iter()
-        .map(|file| Extent { start_bytes: file.start_bytes, length_bytes: file.length_bytes })
-        .collect();
+    let extents = extents(plan);
     let limits = PassLimits { io_bytes: plan.limits.io_bytes, io_count: plan.limits.io_count };
     OpStream::new(&workload, &extents, limits)
         .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })

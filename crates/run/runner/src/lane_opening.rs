@@ -6,10 +6,9 @@
 //! program. So such engines put their lanes into a [`BoxedLane`].
 
 use iolab_engine::{
-    Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, TrimExtent, TrimRanges, Wait, ZoneCall,
+    Completions, Extent, Lane, LaneError, LaneRequest, Op, OpenError, Submission, TrimRanges, Wait, ZoneCall,
 };
-
-use iolab_plan::{Direction, WorkerPlan};
+use iolab_plan::{Direction, FilePlan, WorkerPlan};
 
 use crate::trouble::Fatal;
 
@@ -21,14 +20,16 @@ pub(crate) fn not_opened(error: OpenError) -> Fatal {
     Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message }
 }
 
+/// The ranges of its files that the worker uses.
+pub(crate) fn extents(plan: &WorkerPlan) -> Vec<Extent> {
+    let of = |file: &FilePlan| Extent { start_bytes: file.start_bytes, length_bytes: file.length_bytes };
+    plan.files.iter().map(of).collect()
+}
+
 /// Tells the lane where the ranges of trims are, if trims have several.
 pub(crate) fn set_trim_ranges<L: Lane>(plan: &WorkerPlan, lane: &mut L) -> Result<(), Fatal> {
     let Some(count) = plan.workload.trim_ranges else { return Ok(()) };
-    let files: Vec<TrimExtent> = plan
-        .files
-        .iter()
-        .map(|file| TrimExtent { start_bytes: file.start_bytes, length_bytes: file.length_bytes })
-        .collect();
+    let files = extents(plan);
     let range_bytes = plan.workload.block_sizes[Direction::Trim.index()].min() / u64::from(count);
     let seed = plan.workload.pattern.random.then_some(plan.workload.seed);
     lane.set_trim_ranges(TrimRanges::new(count, range_bytes, &files, seed))

@@ -5,9 +5,9 @@
 
 use iolab_plan::{FileService, FileServiceKind};
 
+use crate::Extent;
 use crate::distribution::{Cells, Normal, Pareto, Zipf};
 use crate::random::{Generator, Role, derive};
-use crate::shape::Extent;
 
 /// Chooses files.
 pub(crate) trait Files: Send {

@@ -40,6 +40,7 @@ mod within;
 pub use batch::OpBatch;
 pub use buffers::BufferFiller;
 pub use error::WorkloadError;
+pub use iolab_engine::Extent;
 pub use op_stream::OpStream;
-pub use shape::{Extent, PassLimits};
+pub use shape::PassLimits;
 pub use stream::Source;

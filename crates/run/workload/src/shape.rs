@@ -4,15 +4,6 @@ use iolab_plan::{BlockSizes, Direction, WorkloadPlan};
 
 use crate::WorkloadError;
 
-/// The range of one file that the worker uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
-    /// First byte.
-    pub start_bytes: u64,
-    /// Bytes from there.
-    pub length_bytes: u64,
-}
-
 /// How much one pass moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassLimits {
