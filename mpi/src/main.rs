@@ -268,14 +268,7 @@ fn accept(listener: &UnixListener, client: &mut Child, ranks: usize) -> Result<C
 
 /// The run is over: the server notices that its client has gone.
 fn end(server: &mut Child) {
-    let clock = Clock::monotonic();
-    let until_ns = clock.now_ns() + END_NS;
-    while matches!(server.try_wait(), Ok(None)) && clock.now_ns() < until_ns {
-        clock.sleep_until(clock.now_ns() + 2_000_000, 0);
-    }
-    // One that has ended cannot be killed.
-    let _ = server.kill();
-    let _ = server.wait();
+    iolab_process::end_or_kill(server, END_NS);
 }
 
 #[cfg(test)]

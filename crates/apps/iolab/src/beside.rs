@@ -6,21 +6,18 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use iolab_clock::Clock;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::exit::ExitFailure;
 
 /// How long the program may take to end after it was asked to, ns.
 const PATIENCE_NS: u64 = 5_000_000_000;
-const BETWEEN_LOOKS_NS: u64 = 5_000_000;
 
 /// The program that runs beside the job.
 #[derive(Debug)]
 pub(crate) struct Beside {
     command: String,
     child: Child,
-    clock: Clock,
 }
 
 impl Beside {
@@ -32,7 +29,7 @@ impl Beside {
         shell.stdout(std::io::stderr());
         let child = shell.spawn();
         let child = child.map_err(|error| ExitFailure::failed(format!("iolab: --beside: /bin/sh: {error}")))?;
-        Ok(Beside { command: command.to_owned(), child, clock: Clock::monotonic() })
+        Ok(Beside { command: command.to_owned(), child })
     }
 
     /// Ends the program. Returns a sentence that says how it ended.
@@ -53,12 +50,9 @@ impl Beside {
         let group = Pid::from_child(&self.child);
         // If the process group is gone, it needs no signal.
         let _ = kill_process_group(group, Signal::TERM);
-        let until_ns = self.clock.now_ns() + PATIENCE_NS;
-        while self.clock.now_ns() < until_ns {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Some(status);
-            }
-            self.clock.sleep_until(self.clock.now_ns() + BETWEEN_LOOKS_NS, 0);
+        let status = iolab_process::ended_within(&mut self.child, PATIENCE_NS);
+        if status.is_some() {
+            return status;
         }
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();

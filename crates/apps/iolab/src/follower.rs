@@ -8,14 +8,12 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use iolab_clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::exit::ExitFailure;
 
 /// How long a follower may take to end, ns.
 const PATIENCE_NS: u64 = 3_000_000_000;
-const BETWEEN_LOOKS_NS: u64 = 10_000_000;
 
 /// What is followed.
 #[derive(Debug, Clone, Copy)]
@@ -77,16 +75,7 @@ impl Drop for Follower {
     /// The end of its standard input tells it to end; it is given the time to say its last words.
     fn drop(&mut self) {
         drop(self.process.stdin.take());
-        let clock = Clock::monotonic();
-        let until_ns = clock.now_ns() + PATIENCE_NS;
-        while clock.now_ns() < until_ns {
-            if !matches!(self.process.try_wait(), Ok(None)) {
-                return;
-            }
-            clock.sleep_until(clock.now_ns() + BETWEEN_LOOKS_NS, 0);
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        iolab_process::end_or_kill(&mut self.process, PATIENCE_NS);
     }
 }
 

@@ -177,7 +177,7 @@ fn answers_in_any_order_form_and_cut_bring_the_right_bytes() {
             }
             let results = rig.perform(&ops);
             for (op, result) in ops.iter().zip(results) {
-                let moved = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.length as i32 } else { 0 };
+                let moved = if op.kind.moves_data() { op.length as i32 } else { 0 };
                 assert_eq!(result, moved, "seed {seed} round {round} {op:?}");
                 if op.kind == OpKind::Read {
                     let slot = rig.pool.slot_mut(usize::from(op.slot));

@@ -167,7 +167,7 @@ impl Lane for NetLane {
         if self.queue.len() >= self.depth {
             return Submission::Full;
         }
-        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+        if !op.kind.moves_data() {
             return Submission::Refused(libc::EOPNOTSUPP);
         }
         if self.kind.is_none()

@@ -22,7 +22,7 @@ pub use options::CPUIO_OPTIONS;
 
 use iolab_engine::{
     Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane,
-    LaneError, LaneRequest, Op, OpKind, OpenError, Polling, Submission, Wait,
+    LaneError, LaneRequest, Op, OpenError, Polling, Submission, Wait,
 };
 use iolab_options::{PageCache, Reach};
 
@@ -94,7 +94,7 @@ impl Lane for CpuioLane {
         if self.finished.is_full() {
             return Submission::Full;
         }
-        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+        if !op.kind.moves_data() {
             // EOPNOTSUPP, which the standard library does not name (errno(3)).
             return Submission::Refused(95);
         }
@@ -127,8 +127,8 @@ impl Lane for CpuioLane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iolab_engine::PoolView;
     use iolab_engine::conformance::{ConformanceSetup, Value};
+    use iolab_engine::{OpKind, PoolView};
 
     fn tiny_cycles(mode: &str) -> ConformanceSetup {
         let setup =

@@ -19,10 +19,9 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::sync::Mutex;
 
-use iolab_clock::Clock;
 use iolab_engine::{
     Capabilities, Completion, CompletionRow, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane,
-    LaneError, LaneRequest, Op, OpKind, OpenError, Polling, Submission, Wait,
+    LaneError, LaneRequest, Op, OpenError, Polling, Submission, Wait,
 };
 use iolab_options::{PageCache, Reach};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -31,8 +30,6 @@ use command::ProgramLine;
 
 /// How long one operation looks at the program, ns: as in fio.
 const LOOK_NS: u64 = 50_000_000;
-/// How often a look asks, ns.
-const BETWEEN_ASKING_NS: u64 = 2_000_000;
 
 /// Files that may be overwritten although no job made them.
 static OVERWRITABLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -46,7 +43,6 @@ pub struct Exec;
 pub struct ExecLane {
     line: ProgramLine,
     grace_ns: u64,
-    clock: Clock,
     program: Option<Child>,
     has_ended: bool,
     finished: CompletionRow,
@@ -92,7 +88,6 @@ impl Engine for Exec {
         Ok(ExecLane {
             line,
             grace_ns: grace_s.saturating_mul(1_000_000_000),
-            clock: Clock::monotonic(),
             program: None,
             has_ended: false,
             finished: CompletionRow::with_depth(request.depth),
@@ -130,17 +125,7 @@ impl ExecLane {
     /// Waits for at most `at_most_ns`, and returns how the program has ended.
     fn wait_for_program(&mut self, at_most_ns: u64) -> Option<ExitStatus> {
         let child = self.program.as_mut()?;
-        let until_ns = self.clock.now_ns().saturating_add(at_most_ns);
-        loop {
-            if let Ok(Some(status)) = child.try_wait() {
-                return Some(status);
-            }
-            let now_ns = self.clock.now_ns();
-            if now_ns >= until_ns {
-                return None;
-            }
-            self.clock.sleep_until(until_ns.min(now_ns + BETWEEN_ASKING_NS), 0);
-        }
+        iolab_process::ended_within(child, at_most_ns)
     }
 }
 
@@ -151,7 +136,7 @@ impl Lane for ExecLane {
         if self.finished.is_full() {
             return Submission::Full;
         }
-        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+        if !op.kind.moves_data() {
             return Submission::Refused(libc::EOPNOTSUPP);
         }
         match self.look() {

@@ -306,7 +306,7 @@ impl<N: Lane, A: Lane, U: Lane> BdevLane<N, A, U> {
             for place in 0..found {
                 let Completion { slot, result } = self.scratch.as_slice()[place];
                 let child = self.children[slot as usize * self.leaves.len() + number];
-                let is_data = matches!(self.flights[slot as usize].op.kind, OpKind::Read | OpKind::Write);
+                let is_data = self.flights[slot as usize].op.kind.moves_data();
                 let outcome = match result {
                     ..0 => Err(-result),
                     moved if is_data => Ok(moved as u32),

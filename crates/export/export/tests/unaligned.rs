@@ -30,7 +30,7 @@ impl Moody {
 
     fn perform(&mut self, mut op: Op) -> Completion {
         let blocks = u64::from(op.length / self.block);
-        if matches!(op.kind, OpKind::Read | OpKind::Write) && blocks > 1 {
+        if op.kind.moves_data() && blocks > 1 {
             op.length = (1 + self.draw(blocks)) as u32 * self.block;
         }
         assert_eq!(self.ram.submit(&op), Submission::Accepted);

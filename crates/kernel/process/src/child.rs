@@ -4,6 +4,15 @@
 //! held.
 
 use std::io;
+use std::process::{Child, ExitStatus};
+
+use iolab_clock::Clock;
+
+/// How often a child is asked whether it has ended, ns.
+const BETWEEN_LOOKS_NS: u64 = 2_000_000;
+
+/// How long the kernel may take to end a program that was killed, ns.
+const KILL_NS: u64 = 1_000_000_000;
 
 /// The side of a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +71,34 @@ pub fn reap_child(pid: i32) -> ChildEnd {
 /// Waits until the child has ended, even if signals arrive in the meantime.
 pub fn wait_for_child(pid: i32) -> ChildEnd {
     end_of(pid, 0)
+}
+
+/// Waits until the program has ended, at most `patience_ns`. Returns its status if it has ended.
+pub fn ended_within(child: &mut Child, patience_ns: u64) -> Option<ExitStatus> {
+    let clock = Clock::monotonic();
+    let until_ns = clock.now_ns().saturating_add(patience_ns);
+    loop {
+        // One that cannot be waited for has been collected by somebody else: it is as good as gone.
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if clock.now_ns() < until_ns => {
+                clock.sleep_until(until_ns.min(clock.now_ns() + BETWEEN_LOOKS_NS), 0);
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Gives the program `patience_ns` to end by itself, and kills it then. Returns its status if it
+/// ended by itself. One that cannot be killed (it waits for a device) is left to the kernel.
+pub fn end_or_kill(child: &mut Child, patience_ns: u64) -> Option<ExitStatus> {
+    let status = ended_within(child, patience_ns);
+    if status.is_none() {
+        // It may have ended meanwhile.
+        let _ = child.kill();
+        let _ = ended_within(child, KILL_NS);
+    }
+    status
 }
 
 fn end_of(pid: i32, options: i32) -> ChildEnd {
@@ -126,5 +163,17 @@ mod tests {
         assert_eq!(reap_child(sleeper), ChildEnd::Running);
         kill(sleeper, libc::SIGKILL);
         assert_eq!(wait_for_child(sleeper), ChildEnd::Killed(libc::SIGKILL));
+    }
+
+    #[test]
+    fn programs_get_time_to_end_and_are_killed_then() {
+        let start = |line: &str| std::process::Command::new("/bin/sh").args(["-c", line]).spawn().expect("a shell");
+        let status = end_or_kill(&mut start("exit 5"), u64::MAX).expect("it ends by itself");
+        assert_eq!(status.code(), Some(5));
+
+        let mut sleeper = start("exec sleep 60");
+        assert_eq!(ended_within(&mut sleeper, 0), None);
+        assert_eq!(end_or_kill(&mut sleeper, 0), None);
+        assert!(sleeper.try_wait().expect("collected").is_some());
     }
 }

@@ -11,7 +11,7 @@ mod placement;
 mod signals;
 mod usage;
 
-pub use child::{ChildEnd, Fork, exit_now, fork, kill, reap_child, wait_for_child};
+pub use child::{ChildEnd, Fork, end_or_kill, ended_within, exit_now, fork, kill, reap_child, wait_for_child};
 pub use futex::{futex_wait, futex_wake_all};
 pub use placement::{
     cpu_now, cpus_allowed, cpus_allowed_to, lock_memory, map_large_allocations, name_thread, raise_open_files_limit,

@@ -7,8 +7,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use iolab_clock::Clock;
-
 /// How long a remote shell may take to end when its program has, ns.
 const SHELL_END_NS: u64 = 2_000_000_000;
 
@@ -53,15 +51,9 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        let Some(child) = &mut self.0 else { return };
-        let clock = Clock::monotonic();
-        let until_ns = clock.now_ns() + SHELL_END_NS;
-        while matches!(child.try_wait(), Ok(None)) && clock.now_ns() < until_ns {
-            clock.sleep_until(clock.now_ns() + 5_000_000, 0);
+        if let Some(child) = &mut self.0 {
+            iolab_process::end_or_kill(child, SHELL_END_NS);
         }
-        // One that has ended cannot be killed, and one that cannot be killed is left.
-        let _ = child.kill();
-        let _ = child.try_wait();
     }
 }
 

@@ -124,6 +124,15 @@ impl Catalogue {
         Ok(path)
     }
 
+    /// Whether no device has this name, so that what is not created may be served under it.
+    ///
+    /// # Errors
+    /// It is no name of a device.
+    pub fn is_free(&self, name: &str) -> Result<bool> {
+        check_name(name)?;
+        Ok(!self.path(name).exists())
+    }
+
     /// The device of this name.
     ///
     /// # Errors
@@ -222,8 +231,10 @@ mod tests {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let fast = Entry { name: "fast".into(), parameters: vec![pair("model", "ideal"), pair("size", "1G")] };
         let slow = Entry { name: "a-slow_1".into(), parameters: Vec::new() };
+        assert!(catalogue.is_free("fast").unwrap());
         catalogue.create(&fast).unwrap();
         catalogue.create(&slow).unwrap();
+        assert!(!catalogue.is_free("fast").unwrap());
         assert!(catalogue.create(&fast).unwrap_err().to_string().contains("already"));
         assert_eq!(catalogue.find("fast").unwrap(), fast);
         assert_eq!(catalogue.list().unwrap(), [slow, fast]);
@@ -240,6 +251,7 @@ mod tests {
         let catalogue = Catalogue { folder: folder.path().to_owned() };
         for name in ["", "../up", "a b", ".hidden", &"x".repeat(65)] {
             assert!(catalogue.find(name).unwrap_err().to_string().contains("not a valid device name"), "{name}");
+            assert!(catalogue.is_free(name).is_err(), "{name}");
         }
         std::fs::write(folder.path().join("bad.device"), "size=1G\nmodel\n").unwrap();
         let error = format!("{:#}", catalogue.find("bad").unwrap_err());

@@ -142,8 +142,8 @@ impl Subsystem {
         port
     }
 
-    /// The ports that were added and still exist.
-    fn ports(&self) -> Vec<Arc<SubsystemPort>> {
+    /// The ports that were added and still exist, in the order in which they were added.
+    pub fn ports(&self) -> Vec<Arc<SubsystemPort>> {
         let mut ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
         ports.retain(|port| port.strong_count() > 0);
         ports.iter().filter_map(Weak::upgrade).collect()

@@ -139,6 +139,29 @@ fn a_file_is_served_as_it_is() {
 }
 
 #[test]
+fn a_file_has_a_name_while_it_is_served() {
+    let lab = Lab::new();
+    let file = lab.path("disk.img").display().to_string();
+    std::fs::write(&file, vec![0; 4 << 20]).unwrap();
+    let (name, taken) = (format!("test-named-{}", std::process::id()), format!("test-taken-{}", std::process::id()));
+    let listen = ["--listen", "tcp://127.0.0.1:0,ana=optimized", "--listen", "tcp://127.0.0.1:0"];
+    let words = [&[&name, "--file", &file, "--allow-destroy", &file][..], &listen].concat();
+    let served = Served::start(&lab, &words);
+    let found = lab.run(["nvme", "discover", &format!("127.0.0.1:{}", served.port)]).ended(0, "").printed();
+    assert_eq!(found.matches("NVM subsystem").count(), 2, "both addresses: {found}");
+    lab.run(["device", "set", &name, "ana=non-optimized", "--listen", &format!("127.0.0.1:{}", served.port)])
+        .ended(0, "");
+    lab.run(["device", "stats", &name]).ended(0, "");
+    lab.file("here.fio", format!("[a]\nioengine=nvme\nfilename=trtype=VIRT traddr={name}\nsize=64k\n"));
+    lab.run(["run", "here.fio"]).ended(0, "");
+    served.end();
+
+    lab.run(["device", "create", &taken, "--size", "1M"]).ended(0, "");
+    lab.run(["device", "serve", &taken, "--file", &file]).ended(2, "choose another name");
+    lab.run(["device", "serve", "no/name", "--null", "1M"]).ended(2, "not a valid device name");
+}
+
+#[test]
 fn a_device_of_the_driver_is_served_to_hosts() {
     let lab = Lab::new();
     let name = format!("test-through-{}", std::process::id());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use iolab_engine::conformance::{ConformanceSetup, Value};
-use iolab_engine::{PoolView, Wait};
+use iolab_engine::{OpKind, PoolView, Wait};
 
 use super::*;
 

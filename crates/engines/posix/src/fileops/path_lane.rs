@@ -8,8 +8,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
 use iolab_engine::{
-    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpKind, OpenError, Submission,
-    TargetFile, Wait,
+    Completion, CompletionRow, Completions, Lane, LaneError, LaneRequest, Op, OpenError, Submission, TargetFile, Wait,
 };
 
 use crate::fileops::path_calls::{AnyPathCall, PathCall};
@@ -50,7 +49,7 @@ impl Lane for PathLane {
         if self.finished.is_full() {
             return Submission::Full;
         }
-        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+        if !op.kind.moves_data() {
             return Submission::Refused(libc::EOPNOTSUPP);
         }
         let Some(path) = self.paths.get(op.file as usize) else { return Submission::Refused(libc::ENOENT) };

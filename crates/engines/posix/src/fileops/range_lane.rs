@@ -105,7 +105,7 @@ impl<C: RangeCall> Lane for RangeLane<C> {
         let Some(file) = self.files.get(op.file as usize) else { return Submission::Refused(libc::EBADF) };
         let answer = if op.kind.is_sync() { Some(perform(file.target, op)) } else { C::call(file.target.fd, op) };
         let result = match answer {
-            Some(0) if matches!(op.kind, OpKind::Read | OpKind::Write) => op.length as i32,
+            Some(0) if op.kind.moves_data() => op.length as i32,
             Some(answer) => answer,
             None => return Submission::Refused(libc::EOPNOTSUPP),
         };

@@ -39,7 +39,7 @@ impl PosixAioLane {
     #[inline]
     fn request_of(&self, op: &Op, target: FileTarget) -> Result<Request, i32> {
         let mut request = Request { kind: op.kind, fd: target.fd, address: std::ptr::null_mut(), length: 0, offset: 0 };
-        if matches!(op.kind, OpKind::Read | OpKind::Write) {
+        if op.kind.moves_data() {
             let (slot, offset, length) = (usize::from(op.slot), op.buffer_offset as usize, op.length as usize);
             request.address = self.buffers.range_ptr(slot, offset, length).ok_or(libc::EINVAL)?;
             request.length = length;

@@ -55,7 +55,7 @@ impl Transfer {
 
     #[inline]
     pub(super) fn moves_data(&self) -> bool {
-        matches!(self.kind, OpKind::Read | OpKind::Write)
+        self.kind.moves_data()
     }
 }
 

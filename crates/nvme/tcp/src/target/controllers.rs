@@ -91,6 +91,19 @@ impl HostController {
     }
 }
 
+/// The address of another port, for a host that reached this machine at the local address `at`. A
+/// port of any address (`0.0.0.0`) is there, too; a port of this machine alone (`127.0.0.1`) can be
+/// reached only from it.
+fn reachable(port: &str, at: SocketAddr) -> Option<SocketAddr> {
+    let port: SocketAddr = port.parse().ok()?;
+    let at = at.ip().to_canonical();
+    if port.ip().is_unspecified() {
+        // Sockets of any IPv6 address accept IPv4 as well.
+        return (port.is_ipv6() || at.is_ipv4()).then(|| SocketAddr::new(at, port.port()));
+    }
+    (at.is_loopback() || !port.ip().is_loopback()).then_some(port)
+}
+
 /// A subsystem that is served.
 #[derive(Debug)]
 pub(super) struct Target {
@@ -151,21 +164,27 @@ impl Target {
         connect.subsystem.as_str() == DISCOVERY_NAME
     }
 
-    /// The discovery records for hosts at a local address.
+    /// The discovery records for a host that connected to the local address `at`: every port of
+    /// the subsystem that it can reach.
     pub(super) fn records(&self, host: &QualifiedName, at: SocketAddr) -> Vec<DiscoveryRecord> {
-        let record = |kind, subsystem| DiscoveryRecord {
-            transport: TransportType::TCP,
-            family: if at.is_ipv4() { 1 } else { 2 },
-            kind,
-            port: 1,
-            address: at.ip().to_string(),
-            service: at.port().to_string(),
-            subsystem,
-        };
         if !self.admits(host) {
             return Vec::new();
         }
-        vec![record(SubsystemType::NVM, self.options.name.clone())]
+        let mut records = Vec::new();
+        for (port, number) in self.subsystem.ports().iter().zip(1..) {
+            let address = if Arc::ptr_eq(port, &self.port) { Some(at) } else { reachable(port.name(), at) };
+            let Some(address) = address else { continue };
+            records.push(DiscoveryRecord {
+                transport: TransportType::TCP,
+                family: if address.is_ipv4() { 1 } else { 2 },
+                kind: SubsystemType::NVM,
+                port: number,
+                address: address.ip().to_string(),
+                service: address.port().to_string(),
+                subsystem: self.options.name.clone(),
+            });
+        }
+        records
     }
 
     /// Makes a controller for a host that connects an admin queue.
@@ -235,5 +254,28 @@ impl Target {
             return Err(ConnectRefusal::in_command(QUEUE_ID));
         }
         Ok((Arc::clone(controller), controller.epoch()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_ports_are_named_as_the_host_can_reach_them() {
+        let at = |text: &str| -> SocketAddr { text.parse().unwrap() };
+        for (port, from, expected) in [
+            ("10.0.0.1:1", "10.0.0.2:9", Some("10.0.0.1:1")),
+            ("0.0.0.0:1", "10.0.0.2:9", Some("10.0.0.2:1")),
+            ("[::]:1", "10.0.0.2:9", Some("10.0.0.2:1")),
+            ("[::]:1", "[::ffff:10.0.0.2]:9", Some("10.0.0.2:1")),
+            ("0.0.0.0:1", "[fd00::2]:9", None),
+            ("127.0.0.1:1", "10.0.0.2:9", None),
+            ("127.0.0.1:1", "127.0.0.1:9", Some("127.0.0.1:1")),
+            ("10.0.0.1:1", "127.0.0.1:9", Some("10.0.0.1:1")),
+            ("vfio-user", "127.0.0.1:9", None),
+        ] {
+            assert_eq!(reachable(port, at(from)), expected.map(at), "{port} from {from}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use iolab_nvme_association::{TargetAddress, discover};
 use iolab_nvme_driver::{CommandOutcome, DriverError};
 use iolab_nvme_fabrics::Digests;
 use iolab_nvme_spec::fabrics::{SubsystemType, TransportType};
-use iolab_nvme_tcp::{TargetOptions, Tcp};
+use iolab_nvme_tcp::{TargetOptions, Tcp, TcpTarget};
 
 use crate::rig::{Rig, address, connect, drive, name, options, serve};
 
@@ -28,6 +28,22 @@ fn discovery_lists_what_a_host_may_use() {
         stranger.host = name("stranger");
         assert_eq!(discover(stranger, &Clock::monotonic(), Tcp::connect).unwrap(), []);
     }
+}
+
+#[test]
+fn discovery_lists_every_port_of_the_subsystem() {
+    let drive = drive("size=1M");
+    let targets = [serve(&drive, options()), serve(&drive, options())];
+    let at = |target: &TcpTarget| target.address().port().to_string();
+    for asked in &targets {
+        let found = discover(address(asked.address(), Digests::default()), &Clock::monotonic(), Tcp::connect).unwrap();
+        let ports: Vec<_> = found.iter().map(|record| (record.port, record.service.clone())).collect();
+        assert_eq!(ports, [(1, at(&targets[0])), (2, at(&targets[1]))]);
+    }
+    let [first, second] = targets;
+    drop(first);
+    let found = discover(address(second.address(), Digests::default()), &Clock::monotonic(), Tcp::connect).unwrap();
+    assert_eq!(found.iter().map(|record| record.service.clone()).collect::<Vec<_>>(), [at(&second)]);
 }
 
 fn refusal(address: TargetAddress) -> String {

@@ -3,7 +3,7 @@
 //!
 //! It respects its depth as every lane does: an operation is in flight until it is reaped.
 
-use iolab_engine::{Completion, CompletionRow, Completions, Lane, LaneError, Op, OpKind, Submission, Wait};
+use iolab_engine::{Completion, CompletionRow, Completions, Lane, LaneError, Op, Submission, Wait};
 
 /// The lane that does nothing.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl<const SYNCHRONOUS: bool, const FUSES: bool> Nothing<SYNCHRONOUS, FUSES> {
 
 #[inline]
 fn moved(op: &Op) -> i32 {
-    if matches!(op.kind, OpKind::Read | OpKind::Write) { op.length as i32 } else { 0 }
+    if op.kind.moves_data() { op.length as i32 } else { 0 }
 }
 
 impl<const S: bool, const F: bool> Lane for Nothing<S, F> {
@@ -55,6 +55,8 @@ impl<const S: bool, const F: bool> Lane for Nothing<S, F> {
 
 #[cfg(test)]
 mod tests {
+    use iolab_engine::OpKind;
+
     use super::*;
 
     fn op(slot: u16, kind: OpKind) -> Op {

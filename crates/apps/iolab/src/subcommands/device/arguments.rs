@@ -91,7 +91,8 @@ pub(crate) struct DeviceParameters {
 /// How a device is served.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArguments {
-    /// Device name
+    /// Device name; with --null, --file or --device, the name that it has while it is served (for
+    /// `stats`, `set`, and jobs on this machine)
     #[arg(required_unless_present_any = ["null", "file", "device"])]
     pub(crate) name: Option<String>,
     /// Also serve hosts on the network, by NVMe/TCP: `tcp://127.0.0.1:4420`, `tcp://[::]:4420`;
@@ -117,14 +118,14 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "NQN", requires = "listen")]
     pub(crate) nqn: Option<String>,
     /// Instead of a created device, serve one of this size that keeps nothing and answers at once
-    #[arg(long, value_name = "SIZE", requires = "listen", conflicts_with = "name")]
+    #[arg(long, value_name = "SIZE")]
     pub(crate) null: Option<String>,
     /// Instead of a created device, serve this file or block device, as it is
-    #[arg(long, value_name = "PATH", requires = "listen", conflicts_with_all = ["name", "null"])]
+    #[arg(long, value_name = "PATH", conflicts_with = "null")]
     pub(crate) file: Option<PathBuf>,
     /// Instead of a created device, serve an NVMe device that iolab drives, as job files name it
     /// (`trtype=PCIe traddr=0000.06.00.0 ns=1`)
-    #[arg(long, value_name = "NAME", requires = "listen", conflicts_with_all = ["name", "null", "file"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["null", "file"])]
     pub(crate) device: Option<String>,
     /// CPUs for its threads; dispatchers come first
     #[arg(long, value_delimiter = ',')]

@@ -66,10 +66,10 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, ExitFailure> {
 /// The name and the configuration of the device to serve.
 fn described(arguments: &ServeArguments, places: &[Place]) -> Result<(String, Config), ExitFailure> {
     let pair = |key: &str, value: String| (key.to_owned(), value);
-    let (name, mut pairs) = match (&arguments.name, &arguments.null, arguments.target()) {
-        (Some(name), ..) => (name.clone(), Catalogue::of_user()?.find(name)?.parameters),
-        (None, Some(size), _) => ("null".to_owned(), vec![pair("size", size.clone()), pair("media", "null".into())]),
-        (None, None, Some(target)) if is_device(&target) => {
+    let (own_name, mut pairs) = match (&arguments.name, &arguments.null, arguments.target()) {
+        (Some(name), None, None) => (name.clone(), Catalogue::of_user()?.find(name)?.parameters),
+        (_, Some(size), _) => ("null".to_owned(), vec![pair("size", size.clone()), pair("media", "null".into())]),
+        (_, None, Some(target)) if is_device(&target) => {
             let (bytes, block) =
                 device_size(&target).map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
             let stem = target.rsplit('/').next().unwrap_or_default().split(' ').next().unwrap_or_default();
@@ -80,7 +80,7 @@ fn described(arguments: &ServeArguments, places: &[Place]) -> Result<(String, Co
                 [("size", bytes.to_string()), ("lba", block.to_string()), ("media", format!("device:{target}"))];
             (name.to_owned(), of_device.map(|(key, value)| pair(key, value)).to_vec())
         }
-        (None, None, Some(target)) => {
+        (_, None, Some(target)) => {
             let path = PathBuf::from(&target);
             let wrong = |what: String| ExitFailure::mistake(format!("iolab: {}: {what}", path.display()));
             let bytes = std::fs::metadata(&path).map_err(|error| wrong(error.to_string()))?.len();
@@ -96,6 +96,15 @@ fn described(arguments: &ServeArguments, places: &[Place]) -> Result<(String, Co
             return Err(ExitFailure::mistake("iolab: name a device, or use --null, --file or --device"));
         }
     };
+    let is_created = arguments.null.is_none() && arguments.target().is_none();
+    let name = match &arguments.name {
+        Some(name) if !is_created => free_name(name)?,
+        _ if is_created || !places.is_empty() => own_name,
+        _ => {
+            let advice = "add --listen URL, or a name by which programs on this machine find it";
+            return Err(ExitFailure::mistake(format!("iolab: nobody could reach this device: {advice}")));
+        }
+    };
     let of_device = arguments.fault.iter().filter(|fault| !LinkFault::is_meant(fault));
     pairs.extend(of_device.map(|fault| pair("fault", fault.clone())));
     // A state of one address is one that the device reports.
@@ -104,6 +113,15 @@ fn described(arguments: &ServeArguments, places: &[Place]) -> Result<(String, Co
         pairs.push(pair("ana", "optimized".into()));
     }
     Ok((name, super::config(&pairs)?))
+}
+
+/// A name for what is no created device, if no created device has it.
+fn free_name(name: &str) -> Result<String, ExitFailure> {
+    if !Catalogue::of_user()?.is_free(name)? {
+        let advice = "choose another name for what --null, --file or --device serves";
+        return Err(ExitFailure::mistake(format!("iolab: a created device has the name {name}: {advice}")));
+    }
+    Ok(name.to_owned())
 }
 
 /// Whether the target is a block device or the name of an NVMe device, not a file.
