@@ -54,6 +54,22 @@ pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
     Ok((study, trials))
 }
 
+/// What a recording in the folder of a study is of, in words: the block and the points of a trial,
+/// or that it is preconditioning. Also for one that is not finished. `None` for other recordings.
+pub fn title_in_study(recording: &Path) -> Option<String> {
+    let inner = recording.parent()?;
+    let file = inner.parent()?.join(study_files::STUDY);
+    let study: Study = serde_json::from_str(&iolab_bounded_read::read_text(&file, STUDY_FOLDER).ok()?).ok()?;
+    if inner.file_name()? == study_files::PRECONDITION {
+        return Some("preconditioning".to_owned());
+    }
+    // NAME.iolab, or NAME.iolab.partial.
+    let name = recording.file_name()?.to_str()?.split('.').next()?;
+    let design = iolab_study::design(&study).ok()?;
+    let trial = *design.trials.iter().find(|trial| trial.name() == name)?;
+    Some(format!("{}, block {} of {}", design.name_of(&study, trial), trial.block + 1, study.blocks))
+}
+
 /// Axes and points of a configuration, and the level of its ladder.
 pub(crate) fn points_of(design: &Design, configuration: usize, level: Option<usize>) -> Vec<(String, String)> {
     let points = design.configurations[configuration].points.iter().cloned();

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use iolab_archive::run_files::title_in_study;
 use iolab_archive::running::{RunReader, RunningFile};
 use iolab_clock::Clock;
 use iolab_html::web::{LivePart, live_parts};
@@ -24,7 +25,7 @@ const PATIENCE_NS: u64 = 20_000_000_000;
 #[derive(Debug)]
 pub(crate) struct FeedState {
     pub(crate) parts: Vec<LivePart>,
-    /// The names of its jobs.
+    /// The names of its jobs; of a trial of a study, its configuration and its block.
     pub(crate) title: String,
     pub(crate) begun_unix_ns: Option<u64>,
     /// Of the run so far, with its findings.
@@ -72,13 +73,17 @@ impl Feed {
 /// The reader of one partial recording.
 struct Follower {
     reader: RunReader,
+    /// What it is within a study, if it is a trial.
+    in_study: Option<String>,
     clock: Clock,
     found_unix_ms: u64,
 }
 
 impl Follower {
     fn open(run: &RunningFile) -> Option<Follower> {
-        Some(Follower { reader: RunReader::open(&run.path)?, clock: Clock::monotonic(), found_unix_ms: 0 })
+        let reader = RunReader::open(&run.path)?;
+        let in_study = title_in_study(&run.path);
+        Some(Follower { reader, in_study, clock: Clock::monotonic(), found_unix_ms: 0 })
     }
 
     /// Reads what is new. Returns whether that changes anything.
@@ -104,7 +109,8 @@ impl Follower {
                 names.push(&worker.job);
             }
         }
-        let (title, begun_unix_ns) = (names.join(", "), self.reader.growing.begun_unix_ns());
+        let title = self.in_study.clone().unwrap_or_else(|| names.join(", "));
+        let begun_unix_ns = self.reader.growing.begun_unix_ns();
         let latest = self.reader.growing.latest();
         let ends = latest.iter().map(|(_, interval)| interval.start_ns + interval.length_ns);
         let newest_ns = begun_unix_ns.zip(ends.max()).map_or(0, |(begun_ns, end_ns)| begun_ns + end_ns);
