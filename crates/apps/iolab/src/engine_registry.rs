@@ -1,7 +1,8 @@
 //! The engines of this build. Adding one: its crate, its conformance tests, one line here.
 //!
-//! `of` compiles a loop for the engine's lane; slow engines share three (`slow_queue`,
-//! `slow_calls`, `slow_performer`).
+//! `fast_…` compiles loops for the engine's lane; slow engines share theirs, and so do all engines
+//! for special jobs. Both come in the kinds that lanes come in: a queue (which may fuse), calls, a
+//! performer.
 
 use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};
@@ -12,17 +13,17 @@ type SpdkBdev =
 
 /// Every engine, in the order `iolab engines` lists them.
 static ENGINES: &[EngineEntry] = &[
-    EngineEntry::of::<iolab_engine_posix::read_write::Psync>(),
+    EngineEntry::fast_performer::<iolab_engine_posix::read_write::Psync>(),
     EngineEntry::slow_performer::<iolab_engine_posix::read_write::Sync>(),
     EngineEntry::slow_queue::<iolab_engine_posix::read_write::Vsync>(),
     EngineEntry::slow_performer::<iolab_engine_posix::read_write::Pvsync>(),
-    EngineEntry::of::<iolab_engine_posix::read_write::Pvsync2>(),
+    EngineEntry::fast_performer::<iolab_engine_posix::read_write::Pvsync2>(),
     EngineEntry::slow_performer::<iolab_engine_posix::read_write::Splice>(),
-    EngineEntry::of::<iolab_engine_uring::Uring>(),
-    EngineEntry::of::<iolab_engine_uring::UringCmd>(),
-    EngineEntry::of::<iolab_engine_libaio::Libaio>(),
-    EngineEntry::of::<iolab_engine_nvme::Nvme>(),
-    EngineEntry::of::<SpdkBdev>(),
+    EngineEntry::fast_fusing::<iolab_engine_uring::Uring>(),
+    EngineEntry::fast_fusing::<iolab_engine_uring::UringCmd>(),
+    EngineEntry::fast_queue::<iolab_engine_libaio::Libaio>(),
+    EngineEntry::fast_queue::<iolab_engine_nvme::Nvme>(),
+    EngineEntry::fast_queue::<SpdkBdev>(),
     EngineEntry::slow_queue::<iolab_engine_nbd::Nbd>(),
     EngineEntry::slow_calls::<iolab_engine_http::Http>(),
     EngineEntry::slow_queue::<iolab_engine_nfs::Nfs>(),
@@ -32,12 +33,12 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::slow_queue::<iolab_engine_gfapi::GfapiAsync>(),
     EngineEntry::slow_queue::<iolab_engine_iscsi::Iscsi>(),
     EngineEntry::slow_queue::<iolab_engine_sg::Sg>(),
-    EngineEntry::of::<iolab_engine_logfs::Logfs>(),
+    EngineEntry::fast_fusing::<iolab_engine_logfs::Logfs>(),
     EngineEntry::slow_performer::<iolab_engine_kv::Kv>(),
     EngineEntry::slow_queue::<iolab_engine_posix::posixaio::PosixAio>(),
-    EngineEntry::of::<iolab_engine_posix::mmap::Mmap>(),
+    EngineEntry::fast_performer::<iolab_engine_posix::mmap::Mmap>(),
     EngineEntry::slow_queue::<iolab_engine_net::Net>(),
-    EngineEntry::of::<iolab_engine_null::NullEngine>(),
+    EngineEntry::fast_fusing::<iolab_engine_null::NullEngine>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileCreate>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileStat>(),
     EngineEntry::slow_calls::<iolab_engine_posix::fileops::FileDelete>(),

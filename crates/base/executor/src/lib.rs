@@ -144,7 +144,24 @@ impl Executor {
     /// # Errors
     /// [`Stalled`] if `main` can never be done.
     pub fn run<F: Future>(&mut self, driver: &mut impl Driver, main: F) -> Result<F::Output, Stalled> {
-        let mut main = pin!(main);
+        let (mut main, mut output) = (pin!(main), None);
+        self.run_until(driver, &mut |context| {
+            output = match main.as_mut().poll(context) {
+                Poll::Ready(answer) => Some(answer),
+                Poll::Pending => None,
+            };
+            output.is_some()
+        })?;
+        output.ok_or(Stalled)
+    }
+
+    /// As [`Executor::run`], compiled once for all futures and drivers: until the future behind
+    /// `poll_main` is ready.
+    fn run_until(
+        &mut self,
+        driver: &mut dyn Driver,
+        poll_main: &mut dyn FnMut(&mut Context<'_>) -> bool,
+    ) -> Result<(), Stalled> {
         // The future of an earlier call may have been woken since that call ended.
         self.main.token.seen();
         self.main.waker.wake_by_ref();
@@ -160,11 +177,11 @@ impl Executor {
                     continue;
                 }
                 self.main.token.seen();
-                if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&self.main.waker)) {
+                if poll_main(&mut Context::from_waker(&self.main.waker)) {
                     // Other tasks that were ready are still ready in the next run.
                     self.queue.put_back(now);
                     self.batch = batch;
-                    return Ok(output);
+                    return Ok(());
                 }
             }
             drop(now);

@@ -50,4 +50,4 @@ pub(crate) use part::part_of;
 pub(crate) use reconcile::{Double, unite};
 pub(crate) use resize::finish as finish_resize;
 pub use resize::{Resized, resize_cores};
-pub use volume::Volume;
+pub use volume::{Answered, Volume};

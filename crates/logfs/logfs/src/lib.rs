@@ -78,7 +78,8 @@ pub use cleaning::{
 pub use defragment::{DefragmentProgress, Defragmentation};
 pub use disk::Disk;
 pub use domains::{
-    CoreDriver, CoreSender, CoreSetup, LocalVolume, Placement, Resized, Volume, core_setups, open_volume, resize_cores,
+    Answered, CoreDriver, CoreSender, CoreSetup, LocalVolume, Placement, Resized, Volume, core_setups, open_volume,
+    resize_cores,
 };
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;

@@ -25,7 +25,7 @@ use iolab_recording::{Calibration, LoopCost, METHOD, TimerLateness};
 use iolab_workload::{BufferFiller, OpStream};
 
 use crate::choice;
-use crate::choice::{Chosen, Parts};
+use crate::choice::{Asked, Chosen, Parts};
 use crate::control::Control;
 use crate::deliver::Mailbox;
 use crate::hot_loop::HotLoop;
@@ -178,7 +178,8 @@ fn run_on<L: Lane>(
     filler: Option<BufferFiller>,
 ) -> Result<u64, Fatal> {
     let stretches = Stretches { task, lane, stream, pool: &mut pool, filler };
-    choice::choose(task, None, None, L::SYNCHRONOUS, task.clock.now_ns(), stretches)
+    let origin_ns = task.clock.now_ns();
+    choice::choose(task, Asked { arrivals: None, following: None, synchronous: L::SYNCHRONOUS, origin_ns }, stretches)
 }
 
 /// A trial, once recorder and pacer are chosen.

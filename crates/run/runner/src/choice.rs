@@ -36,96 +36,82 @@ use crate::watch::Watch;
 pub(crate) trait Chosen {
     type Answer;
     fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Self::Answer, Fatal>;
-
-    /// As [`Chosen::go`], for jobs that verify: one loop for all of them, whatever other options
-    /// they have.
-    fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
-    where
-        Self: Sized,
-    {
-        self.go(recorder, pacer)
-    }
-
-    /// As [`Chosen::go`], for jobs on zones that do not verify: one loop for all of them.
-    fn go_zoned(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
-    where
-        Self: Sized,
-    {
-        self.go(recorder, pacer)
-    }
-
-    /// As [`Chosen::go`], for jobs that lock their files: one loop for all of them.
-    fn go_locking(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>
-    where
-        Self: Sized,
-    {
-        self.go(recorder, pacer)
-    }
-
-    /// As [`Chosen::go`], for jobs that note or tell their operations: one loop for all of them.
-    fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Self::Answer, Fatal>
-    where
-        Self: Sized,
-    {
-        self.go(recorder, pacer)
-    }
 }
 
-/// Chooses for a lane that is `synchronous` or not; `arrivals` replace the plan's rates.
-pub(crate) fn choose<C: Chosen>(
-    task: &Task<'_>,
-    arrivals: Option<Schedule>,
-    following: Option<Following>,
-    synchronous: bool,
-    origin_ns: u64,
-    chosen: C,
-) -> Result<C::Answer, Fatal> {
+/// As [`Chosen`], also for special jobs ([`is_special`]): one loop for all jobs of a kind, whatever
+/// other options they have.
+pub(crate) trait ChosenSpecially: Chosen {
+    /// For jobs that verify.
+    fn go_verifying(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>;
+
+    /// For jobs on zones that do not verify.
+    fn go_zoned(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>;
+
+    /// For jobs that lock their files.
+    fn go_locking(self, recorder: DetailedRecorder, pacer: Paced) -> Result<Self::Answer, Fatal>;
+
+    /// For jobs that note or tell their operations.
+    fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Self::Answer, Fatal>;
+}
+
+/// Whether a job asks for more than a recorder, a rate and pauses: it examines its operations
+/// (verifies, places them in zones, locks, notes or tells them), or when they begin depends on
+/// others. That costs more than a call through a pointer, so such loops exist only for
+/// [`crate::lane_opening::BoxedLane`].
+pub(crate) fn is_special(task: &Task<'_>) -> bool {
     let plan = task.plan;
+    plan.verify.is_some()
+        || plan.workload.zones.is_some()
+        || task.locks.is_some()
+        || serializes(plan)
+        || follows(plan)
+        || notes(task)
+}
+
+/// Whether overlapping operations wait for each other.
+fn serializes(plan: &WorkerPlan) -> bool {
+    plan.queue.serialize_overlap && plan.queue.depth > 1
+}
+
+/// Whether other jobs, or measured latencies, hold operations back.
+fn follows(plan: &WorkerPlan) -> bool {
+    plan.pacing.follow.is_some() || plan.pacing.flow.is_some() || plan.pacing.latency_target.is_some()
+}
+
+/// Whether operations are noted or told.
+fn notes(task: &Task<'_>) -> bool {
+    task.spools.operations.is_some() || Teller::of_operations(task.plan, task.telling).is_some()
+}
+
+/// What a job asks for that a loop is chosen by, besides its plan.
+pub(crate) struct Asked {
+    /// Replace the plan's rates.
+    pub(crate) arrivals: Option<Schedule>,
+    /// The times and the order of a trace.
+    pub(crate) following: Option<Following>,
+    /// Whether the lane is synchronous.
+    pub(crate) synchronous: bool,
+    pub(crate) origin_ns: u64,
+}
+
+/// Chooses the loop of a job; of a special one, the loop without what is special in it.
+pub(crate) fn choose<C: Chosen>(task: &Task<'_>, asked: Asked, chosen: C) -> Result<C::Answer, Fatal> {
+    let plan = task.plan;
+    let Asked { synchronous, origin_ns, .. } = asked;
     let tally = tally(task, origin_ns);
     let measurement = &plan.measurement;
-    let paced = plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some() || following.is_some();
-    let depth = plan.queue.depth as usize;
-    let pacer = Paced::new(&plan.pacing, arrivals, depth).follow(following);
-    let logs = &plan.logs;
-    let logged = logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some();
-    let limited = plan.errors.max_latency_ns != [0; 3];
+    let paced = is_paced(plan, &asked);
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
-    if plan.verify.is_some() {
-        return chosen.go_verifying(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
-    }
-    if plan.workload.zones.is_some() {
-        return chosen.go_zoned(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
-    }
-    if task.locks.is_some() {
-        return chosen.go_locking(detailed(task, tally, logged, synchronous, origin_ns)?, pacer);
-    }
-    let serialized = plan.queue.serialize_overlap && depth > 1;
-    let follows = plan.pacing.follow.is_some() || plan.pacing.flow.is_some() || plan.pacing.latency_target.is_some();
-    let notes = task.spools.operations.is_some() || Teller::of_operations(task.plan, task.telling).is_some();
-    if serialized
-        || follows
-        || notes
-        || paced
-        || logged
-        || limited
+    if paced
+        || is_special(task)
+        || is_logged(plan)
+        || plan.errors.max_latency_ns != [0; 3]
         || plan.workload.priorities.is_some()
         || measurement.block_errors_bytes.is_some()
         || (latencies != [true; 3] && latencies != [false; 3])
     {
-        let recorder = detailed(task, tally, logged, synchronous, origin_ns)?;
-        if serialized || follows || notes {
-            let followed = task.others.and_then(|all| Followed::of(all.control, all.workers, plan.number as usize));
-            let flow = task.others.and_then(|all| Flow::of(all.control, all.workers, plan.number as usize));
-            let target = plan.pacing.latency_target.map(|target| {
-                LatencyTarget::new(target, depth).telling(Teller::of(task.plan, task.telling, &[ToldKind::Rate]))
-            });
-            let pacer = Serialized::new(pacer, serialized.then_some(depth), followed).held_back(flow, target);
-            if notes { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
-        } else if paced {
-            chosen.go(recorder, pacer)
-        } else {
-            chosen.go(recorder, Unpaced)
-        }
+        let recorder = detailed(task, tally, synchronous, origin_ns)?;
+        if paced { chosen.go(recorder, pacer(plan, asked)) } else { chosen.go(recorder, Unpaced) }
     } else if latencies == [false; 3] {
         chosen.go(CountingRecorder::new(tally), Unpaced)
     } else if counts_files(plan) {
@@ -133,6 +119,51 @@ pub(crate) fn choose<C: Chosen>(
     } else {
         chosen.go(FullRecorder::new(tally, !synchronous), Unpaced)
     }
+}
+
+/// Chooses the loop of a job, special or not.
+pub(crate) fn choose_specially<C: ChosenSpecially>(
+    task: &Task<'_>,
+    asked: Asked,
+    chosen: C,
+) -> Result<C::Answer, Fatal> {
+    let plan = task.plan;
+    if !is_special(task) {
+        return choose(task, asked, chosen);
+    }
+    let recorder = detailed(task, tally(task, asked.origin_ns), asked.synchronous, asked.origin_ns)?;
+    let pacer = pacer(plan, asked);
+    if plan.verify.is_some() {
+        return chosen.go_verifying(recorder, pacer);
+    }
+    if plan.workload.zones.is_some() {
+        return chosen.go_zoned(recorder, pacer);
+    }
+    if task.locks.is_some() {
+        return chosen.go_locking(recorder, pacer);
+    }
+    let depth = plan.queue.depth as usize;
+    let followed = task.others.and_then(|all| Followed::of(all.control, all.workers, plan.number as usize));
+    let flow = task.others.and_then(|all| Flow::of(all.control, all.workers, plan.number as usize));
+    let target = plan.pacing.latency_target.map(|target| {
+        LatencyTarget::new(target, depth).telling(Teller::of(task.plan, task.telling, &[ToldKind::Rate]))
+    });
+    let pacer = Serialized::new(pacer, serializes(plan).then_some(depth), followed).held_back(flow, target);
+    if notes(task) { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
+}
+
+fn is_paced(plan: &WorkerPlan, asked: &Asked) -> bool {
+    plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some() || asked.following.is_some()
+}
+
+fn pacer(plan: &WorkerPlan, asked: Asked) -> Paced {
+    Paced::new(&plan.pacing, asked.arrivals, plan.queue.depth as usize).follow(asked.following)
+}
+
+/// Whether there is a log of operations or intervals.
+fn is_logged(plan: &WorkerPlan) -> bool {
+    let logs = &plan.logs;
+    logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some()
 }
 
 /// Whether each file has its own counters. With a single file, the worker's counters suffice.
@@ -161,7 +192,6 @@ fn tally(task: &Task<'_>, origin_ns: u64) -> WorkerCounters {
 fn detailed(
     task: &Task<'_>,
     tally: WorkerCounters,
-    logged: bool,
     synchronous: bool,
     origin_ns: u64,
 ) -> Result<DetailedRecorder, Fatal> {
@@ -182,7 +212,9 @@ fn detailed(
         });
         recorder.split_priorities(priorities, own, plan.measurement.percentiles.lat);
     }
-    if logged && let Some(spool) = &task.spools.logs {
+    if is_logged(plan)
+        && let Some(spool) = &task.spools.logs
+    {
         let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
         let epoch_ns = match plan.logs.epoch_clock {
             0 => task.clock.unix_ns(),

@@ -1,9 +1,10 @@
 //! How a worker opens its lane, and lanes of several engines that share one loop.
 //!
-//! The loop is compiled once for each type of lane. For an engine whose operations take a
-//! microsecond or more (a system call with a seek before it, a library, a network), a call through
-//! a pointer is not measurable, but a further copy of the loop costs compile time and a larger
-//! program. So such engines put their lanes into a [`BoxedLane`].
+//! A loop is compiled for each type of lane. For an engine whose operations take a microsecond or
+//! more (a system call with a seek before it, a library, a network), a call through a pointer is
+//! not measurable, but a further copy of the loop costs compile time and a larger program. So such
+//! engines put their lanes into a [`BoxedLane`]; and so do all engines for special jobs
+//! ([`crate::choice::is_special`]), whose loops do more for each operation.
 
 use iolab_engine::{
     Completions, Extent, Lane, LaneError, LaneRequest, Op, OpenError, Submission, TrimRanges, Wait, ZoneCall,
@@ -41,6 +42,7 @@ trait PointedLane {
     fn submit(&mut self, op: &Op) -> Submission;
     fn flush(&mut self) -> Result<(), LaneError>;
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError>;
+    fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError>;
     fn perform(&mut self, op: &Op) -> Result<i32, i32>;
     fn set_trim_ranges(&mut self, ranges: TrimRanges) -> Result<(), i32>;
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32>;
@@ -59,6 +61,10 @@ impl<L: Lane> PointedLane for L {
 
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
         Lane::reap(self, wait, out)
+    }
+
+    fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        Lane::flush_and_reap(self, wait, out)
     }
 
     fn perform(&mut self, op: &Op) -> Result<i32, i32> {
@@ -83,24 +89,26 @@ impl<L: Lane> PointedLane for L {
 }
 
 /// A lane of any engine, reached through a pointer. Its parameters are the constants of the lane
-/// inside; such a lane does not fuse.
-pub(crate) struct BoxedLane<const SYNCHRONOUS: bool, const PERFORMS: bool>(Box<dyn PointedLane>);
+/// inside.
+pub(crate) struct BoxedLane<const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool>(Box<dyn PointedLane>);
 
-impl<const SYNCHRONOUS: bool, const PERFORMS: bool> BoxedLane<SYNCHRONOUS, PERFORMS> {
+impl<const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool> BoxedLane<SYNCHRONOUS, FUSES, PERFORMS> {
     pub(crate) fn new<L: Lane + 'static>(lane: L) -> Self {
         const {
             assert!(
-                L::SYNCHRONOUS == SYNCHRONOUS && L::PERFORMS == PERFORMS,
+                L::SYNCHRONOUS == SYNCHRONOUS && L::FUSES == FUSES && L::PERFORMS == PERFORMS,
                 "the constants are those of the lane inside"
             );
-            assert!(!L::FUSES, "a lane that saves calls has a loop of its own");
         }
         BoxedLane(Box::new(lane))
     }
 }
 
-impl<const SYNCHRONOUS: bool, const PERFORMS: bool> Lane for BoxedLane<SYNCHRONOUS, PERFORMS> {
+impl<const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool> Lane
+    for BoxedLane<SYNCHRONOUS, FUSES, PERFORMS>
+{
     const SYNCHRONOUS: bool = SYNCHRONOUS;
+    const FUSES: bool = FUSES;
     const PERFORMS: bool = PERFORMS;
 
     #[inline]
@@ -116,6 +124,11 @@ impl<const SYNCHRONOUS: bool, const PERFORMS: bool> Lane for BoxedLane<SYNCHRONO
     #[inline]
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
         self.0.reap(wait, out)
+    }
+
+    #[inline]
+    fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.0.flush_and_reap(wait, out)
     }
 
     #[inline]

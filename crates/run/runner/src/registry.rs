@@ -9,7 +9,7 @@ use iolab_recording::WorkerRecording;
 
 use crate::lane_opening::BoxedLane;
 use crate::task::Task;
-use crate::worker;
+use crate::{choice, worker};
 
 /// One engine: its description, and the code that runs a worker on it.
 #[derive(Debug, Clone, Copy)]
@@ -35,31 +35,49 @@ pub struct EngineEntry {
 }
 
 impl EngineEntry {
-    /// The entry of engine `E`, with a loop compiled for its lane.
-    pub const fn of<E: Engine>() -> EngineEntry {
-        EngineEntry::living::<E>(|task| worker::live(task, &E::DESCRIPTION, E::open))
+    /// The entry of an engine with a queue, with loops compiled for its lane. Only its special jobs
+    /// share loops with other engines.
+    pub const fn fast_queue<E: Engine>() -> EngineEntry {
+        EngineEntry::fast::<E, false, false, false>()
+    }
+
+    /// The same for an engine that submits and waits in one call ([`iolab_engine::Lane::FUSES`]).
+    pub const fn fast_fusing<E: Engine>() -> EngineEntry {
+        EngineEntry::fast::<E, false, true, false>()
+    }
+
+    /// The same for an engine that finishes operations in submission.
+    pub const fn fast_calls<E: Engine>() -> EngineEntry {
+        EngineEntry::fast::<E, true, false, false>()
+    }
+
+    /// The same for an engine that performs ([`iolab_engine::Lane::PERFORMS`]).
+    pub const fn fast_performer<E: Engine>() -> EngineEntry {
+        EngineEntry::fast::<E, true, false, true>()
     }
 
     /// The entry of an engine with a queue whose operations take a microsecond or more. It shares
-    /// one loop with all others of this kind.
+    /// its loops with all others of this kind.
     pub const fn slow_queue<E: Engine>() -> EngineEntry {
-        EngineEntry::boxed::<E, false, false>()
+        EngineEntry::living::<E>(boxed::<E, false, false, false>)
     }
 
     /// The same for an engine that finishes operations in submission.
     pub const fn slow_calls<E: Engine>() -> EngineEntry {
-        EngineEntry::boxed::<E, true, false>()
+        EngineEntry::living::<E>(boxed::<E, true, false, false>)
     }
 
     /// The same for an engine that performs ([`iolab_engine::Lane::PERFORMS`]).
     pub const fn slow_performer<E: Engine>() -> EngineEntry {
-        EngineEntry::boxed::<E, true, true>()
+        EngineEntry::living::<E>(boxed::<E, true, false, true>)
     }
 
-    const fn boxed<E: Engine, const SYNCHRONOUS: bool, const PERFORMS: bool>() -> EngineEntry {
+    const fn fast<E: Engine, const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool>() -> EngineEntry {
         EngineEntry::living::<E>(|task| {
-            let open = |request: &LaneRequest<'_>| E::open(request).map(BoxedLane::<SYNCHRONOUS, PERFORMS>::new);
-            worker::live(task, &E::DESCRIPTION, open)
+            if choice::is_special(task) {
+                return boxed::<E, SYNCHRONOUS, FUSES, PERFORMS>(task);
+            }
+            worker::live(task, &E::DESCRIPTION, E::open, worker::plain_loops)
         })
     }
 
@@ -78,6 +96,14 @@ impl EngineEntry {
             lane,
         }
     }
+}
+
+/// Runs a worker on the lanes of an engine, which share loops with other engines.
+fn boxed<E: Engine, const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool>(
+    task: &Task<'_>,
+) -> WorkerRecording {
+    let open = |request: &LaneRequest<'_>| E::open(request).map(BoxedLane::<SYNCHRONOUS, FUSES, PERFORMS>::new);
+    worker::live(task, &E::DESCRIPTION, open, worker::all_loops)
 }
 
 /// The engines of a program.

@@ -12,7 +12,7 @@ use iolab_workload::{BufferFiller, OpStream, Source};
 use crate::beginning::{delay, stopped, wait_for_the_beginning};
 use crate::cgroup::InCgroup;
 use crate::changes::writes;
-use crate::choice::{Chosen, Parts};
+use crate::choice::{Asked, Chosen, ChosenSpecially, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::given::{read_arrivals, supplied};
 use crate::hot_loop::HotLoop;
@@ -57,11 +57,25 @@ struct Stage {
     notes: Vec<String>,
 }
 
+/// The loops that are compiled for a lane: [`plain_loops`] or [`all_loops`].
+pub(crate) type Loops<L> = for<'a, 'b> fn(Measured<'a, 'b, L>, Asked) -> Result<Stop, Fatal>;
+
+/// The loops of jobs that are not special.
+pub(crate) fn plain_loops<L: Lane>(measured: Measured<'_, '_, L>, asked: Asked) -> Result<Stop, Fatal> {
+    choice::choose(measured.task, asked, measured)
+}
+
+/// The loops of all jobs.
+pub(crate) fn all_loops<L: Lane>(measured: Measured<'_, '_, L>, asked: Asked) -> Result<Stop, Fatal> {
+    choice::choose_specially(measured.task, asked, measured)
+}
+
 /// Runs a worker on the lanes of an engine and returns what it measured, even after an error.
 pub(crate) fn live<L: Lane + 'static>(
     task: &Task<'_>,
     engine: &EngineDescription,
     open: OpenLane<L>,
+    loops: Loops<L>,
 ) -> WorkerRecording {
     let mut recording = WorkerRecording { number: task.plan.number, pid: thread_id(), ..WorkerRecording::default() };
     if task.worker_control.wait_for_gate(GATE_SET_UP) != Order::None {
@@ -82,7 +96,7 @@ pub(crate) fn live<L: Lane + 'static>(
     };
     let outcome = set_up(task, engine).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
-        perform(task, open, stage, &mut recording)
+        perform(task, (open, loops), stage, &mut recording)
     });
     recording.outcome = match outcome {
         Ok(Stop::Interrupt) => WorkerOutcome::Interrupted,
@@ -134,7 +148,7 @@ fn set_up(task: &Task<'_>, engine: &EngineDescription) -> Result<Stage, Fatal> {
 /// From the open lane to the closed one.
 fn perform<L: Lane + 'static>(
     task: &Task<'_>,
-    open_lane: OpenLane<L>,
+    (open_lane, loops): (OpenLane<L>, Loops<L>),
     mut stage: Stage,
     recording: &mut WorkerRecording,
 ) -> Result<Stop, Fatal> {
@@ -155,10 +169,10 @@ fn perform<L: Lane + 'static>(
     };
     if plan.queue.offload {
         let threads = OffloadThreads::start(open_lane, plan, &stage.files, stage.pool.view())?;
-        let open = |_: &OpenFiles, _: PoolView| threads.lane().map(BoxedLane::<false, false>::new);
-        return on_lane(task, &mut stage, recording, &open);
+        let open = |_: &OpenFiles, _: PoolView| threads.lane().map(BoxedLane::<false, false, false>::new);
+        return on_lane(task, &mut stage, recording, (&open, all_loops));
     }
-    on_lane(task, &mut stage, recording, &open)
+    on_lane(task, &mut stage, recording, (&open, loops))
 }
 
 /// As [`perform`], for any way of opening lanes.
@@ -166,7 +180,7 @@ fn on_lane<L: Lane>(
     task: &Task<'_>,
     stage: &mut Stage,
     recording: &mut WorkerRecording,
-    open: Reopen<'_, L>,
+    (open, loops): (Reopen<'_, L>, Loops<L>),
 ) -> Result<Stop, Fatal> {
     let plan = task.plan;
     let mut lane = open(&stage.files, stage.pool.view())?;
@@ -180,11 +194,11 @@ fn on_lane<L: Lane>(
     let origin_ns = task.worker_control.origin_ns();
     let (arrivals, following) = (stage.arrivals.take(), stage.following.take());
     let measured = Measured { task, stage, recording, origin_ns, lane, open };
-    choice::choose(task, arrivals, following, L::SYNCHRONOUS, origin_ns, measured)
+    loops(measured, Asked { arrivals, following, synchronous: L::SYNCHRONOUS, origin_ns })
 }
 
 /// The measured part, once recorder and pacer are chosen.
-struct Measured<'a, 'b, L> {
+pub(crate) struct Measured<'a, 'b, L> {
     task: &'a Task<'a>,
     stage: &'b mut Stage,
     recording: &'b mut WorkerRecording,
@@ -201,7 +215,9 @@ impl<L: Lane> Chosen for Measured<'_, '_, L> {
     fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Stop, Fatal> {
         self.measure(recorder, pacer, Unchecked, |_, _, ended, _| Ok(ended))
     }
+}
 
+impl<L: Lane> ChosenSpecially for Measured<'_, '_, L> {
     fn go_noting<P: Pacer>(self, recorder: DetailedRecorder, pacer: P) -> Result<Stop, Fatal> {
         let notes = self.stage.notes_of_operations.take().map(|notes| notes.count_from(self.origin_ns));
         if let Some(teller) = Teller::of_operations(self.task.plan, self.task.telling) {

@@ -4,6 +4,7 @@
 //! Changes of the root directory go to its master ([`super::master`]); lookups and listings of it
 //! are answered from this core's copy.
 
+use std::pin::Pin;
 use std::rc::Rc;
 
 use super::master::{Asker, Placement};
@@ -12,6 +13,10 @@ use crate::activity::Activity;
 use crate::file_system::AttributeChange;
 use crate::record::{Attributes, InodeId};
 use crate::{Error, Layout, LogFs, Space};
+
+/// The answer of a [`Volume`], later. It is boxed, so that the tasks of a volume are compiled here
+/// and not once more in each crate that waits for them.
+pub type Answered<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// An open file system of one or more domains, as one core sees it. Clones are handles to the same
 /// core; every core has its own volume.
@@ -144,20 +149,22 @@ impl Volume {
     ///
     /// # Errors
     /// [`Error::NotFound`].
-    pub async fn stat(&self, inode: InodeId) -> Result<Attributes, Error> {
-        if inode != InodeId::ROOT {
-            return self.with_owner(inode, async move |fs: LogFs| fs.stat(inode)).await;
-        }
-        let parts = self.worker.in_every_domain(async |fs: LogFs| fs.stat(InodeId::ROOT)).await;
-        root_of(parts)
+    pub fn stat(&self, inode: InodeId) -> Answered<'_, Result<Attributes, Error>> {
+        Box::pin(async move {
+            if inode != InodeId::ROOT {
+                return self.with_owner(inode, async move |fs: LogFs| fs.stat(inode)).await;
+            }
+            let parts = self.worker.in_every_domain(async |fs: LogFs| fs.stat(InodeId::ROOT)).await;
+            root_of(parts)
+        })
     }
 
     /// As [`LogFs::stored_bytes`].
     ///
     /// # Errors
     /// As [`LogFs::stored_bytes`].
-    pub async fn stored_bytes(&self, inode: InodeId) -> Result<u64, Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.stored_bytes(inode)).await
+    pub fn stored_bytes(&self, inode: InodeId) -> Answered<'_, Result<u64, Error>> {
+        Box::pin(async move { self.with_owner(inode, async move |fs: LogFs| fs.stored_bytes(inode)).await })
     }
 
     /// As [`LogFs::set_attributes`]. Those of the root directory are set in every domain, one after
@@ -165,63 +172,73 @@ impl Volume {
     ///
     /// # Errors
     /// As [`LogFs::set_attributes`].
-    pub async fn set_attributes(&self, inode: InodeId, change: AttributeChange) -> Result<Attributes, Error> {
-        let set = async move |fs: LogFs| fs.set_attributes(inode, change).await;
-        if inode != InodeId::ROOT {
-            return self.with_owner(inode, set).await;
-        }
-        self.worker.in_every_domain(set).await.into_iter().collect::<Result<Vec<_>, Error>>()?;
-        self.stat(inode).await
+    pub fn set_attributes(&self, inode: InodeId, change: AttributeChange) -> Answered<'_, Result<Attributes, Error>> {
+        Box::pin(async move {
+            let set = async move |fs: LogFs| fs.set_attributes(inode, change).await;
+            if inode != InodeId::ROOT {
+                return self.with_owner(inode, set).await;
+            }
+            self.worker.in_every_domain(set).await.into_iter().collect::<Result<Vec<_>, Error>>()?;
+            self.stat(inode).await
+        })
     }
 
     /// As [`LogFs::hold`].
     ///
     /// # Errors
     /// As [`LogFs::hold`].
-    pub async fn hold(&self, inode: InodeId) -> Result<(), Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.hold(inode)).await
+    pub fn hold(&self, inode: InodeId) -> Answered<'_, Result<(), Error>> {
+        Box::pin(async move { self.with_owner(inode, async move |fs: LogFs| fs.hold(inode)).await })
     }
 
     /// As [`LogFs::release`].
-    pub async fn release(&self, inode: InodeId) {
-        let release = async move |fs: LogFs| {
-            fs.release(inode);
-            Ok(())
-        };
-        // A domain that is closed or gone holds no inodes.
-        let _gone = self.with_owner(inode, release).await;
+    pub fn release(&self, inode: InodeId) -> Answered<'_, ()> {
+        Box::pin(async move {
+            let release = async move |fs: LogFs| {
+                fs.release(inode);
+                Ok(())
+            };
+            // A domain that is closed or gone holds no inodes.
+            let _gone = self.with_owner(inode, release).await;
+        })
     }
 
     /// Makes everything acknowledged before the call durable, in every domain.
     ///
     /// # Errors
     /// [`Error::Failed`] when the device fails; other domains may be durable.
-    pub async fn sync(&self) -> Result<(), Error> {
-        self.worker.in_every_domain(async |fs: LogFs| fs.sync().await).await.into_iter().collect()
+    pub fn sync(&self) -> Answered<'_, Result<(), Error>> {
+        Box::pin(
+            async move { self.worker.in_every_domain(async |fs: LogFs| fs.sync().await).await.into_iter().collect() },
+        )
     }
 
     /// As [`LogFs::fsync`]; for the root directory, in every domain.
     ///
     /// # Errors
     /// As [`LogFs::fsync`].
-    pub async fn fsync(&self, inode: InodeId) -> Result<(), Error> {
-        let sync = async move |fs: LogFs| fs.fsync(inode).await;
-        if inode != InodeId::ROOT {
-            return self.with_owner(inode, sync).await;
-        }
-        self.worker.in_every_domain(sync).await.into_iter().collect()
+    pub fn fsync(&self, inode: InodeId) -> Answered<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let sync = async move |fs: LogFs| fs.fsync(inode).await;
+            if inode != InodeId::ROOT {
+                return self.with_owner(inode, sync).await;
+            }
+            self.worker.in_every_domain(sync).await.into_iter().collect()
+        })
     }
 
     /// As [`LogFs::fdatasync`]; for the root directory, in every domain.
     ///
     /// # Errors
     /// As [`LogFs::fdatasync`].
-    pub async fn fdatasync(&self, inode: InodeId) -> Result<(), Error> {
-        let sync = async move |fs: LogFs| fs.fdatasync(inode).await;
-        if inode != InodeId::ROOT {
-            return self.with_owner(inode, sync).await;
-        }
-        self.worker.in_every_domain(sync).await.into_iter().collect()
+    pub fn fdatasync(&self, inode: InodeId) -> Answered<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let sync = async move |fs: LogFs| fs.fdatasync(inode).await;
+            if inode != InodeId::ROOT {
+                return self.with_owner(inode, sync).await;
+            }
+            self.worker.in_every_domain(sync).await.into_iter().collect()
+        })
     }
 
     /// Total and free space of all domains. A file can only grow into the free space of its own
@@ -229,19 +246,23 @@ impl Volume {
     ///
     /// # Errors
     /// [`Error::Closed`].
-    pub async fn space(&self) -> Result<Space, Error> {
-        let spaces = self.worker.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
-        let spaces: Vec<Space> = spaces.into_iter().collect::<Result<_, Error>>()?;
-        Ok(sum_of(self.worker.layout.block_bytes, &spaces))
+    pub fn space(&self) -> Answered<'_, Result<Space, Error>> {
+        Box::pin(async move {
+            let spaces = self.worker.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
+            let spaces: Vec<Space> = spaces.into_iter().collect::<Result<_, Error>>()?;
+            Ok(sum_of(self.worker.layout.block_bytes, &spaces))
+        })
     }
 
     /// Background work in all domains since opening.
     ///
     /// # Errors
     /// [`Error::Closed`].
-    pub async fn activity(&self) -> Result<Activity, Error> {
-        let parts = self.worker.in_every_domain(async |fs: LogFs| Ok(fs.activity())).await;
-        parts.into_iter().try_fold(Activity::default(), |sum, part| Ok(sum.and(&part?)))
+    pub fn activity(&self) -> Answered<'_, Result<Activity, Error>> {
+        Box::pin(async move {
+            let parts = self.worker.in_every_domain(async |fs: LogFs| Ok(fs.activity())).await;
+            parts.into_iter().try_fold(Activity::default(), |sum, part| Ok(sum.and(&part?)))
+        })
     }
 
     /// Sizes and numbers of the file system.
@@ -272,8 +293,10 @@ impl Volume {
     }
 
     /// Waits until the file system is closed. For a core that only serves others.
-    pub async fn closed(&self) {
-        let worker = &self.worker;
-        worker.stopped.until(|_| worker.is_stopped.get().then_some(())).await;
+    pub fn closed(&self) -> Answered<'_, ()> {
+        Box::pin(async move {
+            let worker = &self.worker;
+            worker.stopped.until(|_| worker.is_stopped.get().then_some(())).await;
+        })
     }
 }

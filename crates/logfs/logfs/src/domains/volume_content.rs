@@ -2,7 +2,7 @@
 
 use iolab_disk::Buffer;
 
-use super::volume::Volume;
+use super::volume::{Answered, Volume};
 use crate::record::InodeId;
 use crate::{DefragmentProgress, Error, LogFs};
 
@@ -19,104 +19,122 @@ impl Volume {
     ///
     /// # Errors
     /// As [`LogFs::read`].
-    pub async fn read(&self, inode: InodeId, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.read(inode, offset, length).await).await
+    pub fn read(&self, inode: InodeId, offset: u64, length: usize) -> Answered<'_, Result<Vec<u8>, Error>> {
+        Box::pin(
+            async move { self.with_owner(inode, async move |fs: LogFs| fs.read(inode, offset, length).await).await },
+        )
     }
 
     /// As [`LogFs::write`]. Content for another core is copied once.
     ///
     /// # Errors
     /// As [`LogFs::write`].
-    pub async fn write(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
-        if let Some(fs) = self.here(inode) {
-            return fs.write(inode, offset, content).await;
-        }
-        let content = content.to_vec();
-        self.with_owner(inode, async move |fs: LogFs| fs.write(inode, offset, &content).await).await
+    pub fn write<'a>(&'a self, inode: InodeId, offset: u64, content: &'a [u8]) -> Answered<'a, Result<(), Error>> {
+        Box::pin(async move {
+            if let Some(fs) = self.here(inode) {
+                return fs.write(inode, offset, content).await;
+            }
+            let content = content.to_vec();
+            self.with_owner(inode, async move |fs: LogFs| fs.write(inode, offset, &content).await).await
+        })
     }
 
     /// As [`LogFs::append`].
     ///
     /// # Errors
     /// As [`LogFs::append`].
-    pub async fn append(&self, inode: InodeId, content: &[u8]) -> Result<u64, Error> {
-        if let Some(fs) = self.here(inode) {
-            return fs.append(inode, content).await;
-        }
-        let content = content.to_vec();
-        self.with_owner(inode, async move |fs: LogFs| fs.append(inode, &content).await).await
+    pub fn append<'a>(&'a self, inode: InodeId, content: &'a [u8]) -> Answered<'a, Result<u64, Error>> {
+        Box::pin(async move {
+            if let Some(fs) = self.here(inode) {
+                return fs.append(inode, content).await;
+            }
+            let content = content.to_vec();
+            self.with_owner(inode, async move |fs: LogFs| fs.append(inode, &content).await).await
+        })
     }
 
     /// As [`LogFs::truncate`].
     ///
     /// # Errors
     /// As [`LogFs::truncate`].
-    pub async fn truncate(&self, inode: InodeId, size: u64) -> Result<(), Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.truncate(inode, size).await).await
+    pub fn truncate(&self, inode: InodeId, size: u64) -> Answered<'_, Result<(), Error>> {
+        Box::pin(async move { self.with_owner(inode, async move |fs: LogFs| fs.truncate(inode, size).await).await })
     }
 
     /// As [`LogFs::punch`].
     ///
     /// # Errors
     /// As [`LogFs::punch`].
-    pub async fn punch(&self, inode: InodeId, offset: u64, length: u64) -> Result<(), Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.punch(inode, offset, length).await).await
+    pub fn punch(&self, inode: InodeId, offset: u64, length: u64) -> Answered<'_, Result<(), Error>> {
+        Box::pin(
+            async move { self.with_owner(inode, async move |fs: LogFs| fs.punch(inode, offset, length).await).await },
+        )
     }
 
     /// As [`LogFs::allocate`].
     ///
     /// # Errors
     /// As [`LogFs::allocate`].
-    pub async fn allocate(&self, inode: InodeId, offset: u64, length: u64) -> Result<(), Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.allocate(inode, offset, length).await).await
+    pub fn allocate(&self, inode: InodeId, offset: u64, length: u64) -> Answered<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.with_owner(inode, async move |fs: LogFs| fs.allocate(inode, offset, length).await).await
+        })
     }
 
     /// As [`LogFs::read_into`].
     ///
     /// # Errors
     /// As [`LogFs::read_into`].
-    pub async fn read_into(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<usize> {
-        flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.read_into(inode, offset, buffer).await)).await)
+    pub fn read_into(&self, inode: InodeId, offset: u64, buffer: Buffer) -> Answered<'_, WithBuffer<usize>> {
+        Box::pin(async move {
+            flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.read_into(inode, offset, buffer).await)).await)
+        })
     }
 
     /// As [`LogFs::write_buffer`]: the buffer itself is sent to the core that writes it.
     ///
     /// # Errors
     /// As [`LogFs::write_buffer`].
-    pub async fn write_buffer(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<()> {
-        flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.write_buffer(inode, offset, buffer).await)).await)
+    pub fn write_buffer(&self, inode: InodeId, offset: u64, buffer: Buffer) -> Answered<'_, WithBuffer<()>> {
+        Box::pin(async move {
+            flatten(
+                self.with_owner(inode, async move |fs: LogFs| Ok(fs.write_buffer(inode, offset, buffer).await)).await,
+            )
+        })
     }
 
     /// As [`LogFs::append_buffer`]: the buffer itself is sent to the core that writes it.
     ///
     /// # Errors
     /// As [`LogFs::append_buffer`].
-    pub async fn append_buffer(&self, inode: InodeId, buffer: Buffer) -> WithBuffer<u64> {
-        flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.append_buffer(inode, buffer).await)).await)
+    pub fn append_buffer(&self, inode: InodeId, buffer: Buffer) -> Answered<'_, WithBuffer<u64>> {
+        Box::pin(async move {
+            flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.append_buffer(inode, buffer).await)).await)
+        })
     }
 
     /// As [`LogFs::next_data`].
     ///
     /// # Errors
     /// As [`LogFs::next_data`].
-    pub async fn next_data(&self, inode: InodeId, offset: u64) -> Result<Option<u64>, Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.next_data(inode, offset)).await
+    pub fn next_data(&self, inode: InodeId, offset: u64) -> Answered<'_, Result<Option<u64>, Error>> {
+        Box::pin(async move { self.with_owner(inode, async move |fs: LogFs| fs.next_data(inode, offset)).await })
     }
 
     /// As [`LogFs::next_hole`].
     ///
     /// # Errors
     /// As [`LogFs::next_hole`].
-    pub async fn next_hole(&self, inode: InodeId, offset: u64) -> Result<Option<u64>, Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.next_hole(inode, offset)).await
+    pub fn next_hole(&self, inode: InodeId, offset: u64) -> Answered<'_, Result<Option<u64>, Error>> {
+        Box::pin(async move { self.with_owner(inode, async move |fs: LogFs| fs.next_hole(inode, offset)).await })
     }
 
     /// As [`LogFs::fragments`].
     ///
     /// # Errors
     /// As [`LogFs::fragments`].
-    pub async fn fragments(&self, inode: InodeId) -> Result<u64, Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.fragments(inode)).await
+    pub fn fragments(&self, inode: InodeId) -> Answered<'_, Result<u64, Error>> {
+        Box::pin(async move { self.with_owner(inode, async move |fs: LogFs| fs.fragments(inode)).await })
     }
 
     /// One step of defragmenting a file, continuing from `progress`: see
@@ -124,11 +142,13 @@ impl Volume {
     ///
     /// # Errors
     /// As [`Defragmentation::step`](crate::Defragmentation::step).
-    pub async fn defragment_step(
+    pub fn defragment_step(
         &self,
         inode: InodeId,
         progress: DefragmentProgress,
-    ) -> Result<DefragmentProgress, Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.defragment(inode).behind(progress).step().await).await
+    ) -> Answered<'_, Result<DefragmentProgress, Error>> {
+        Box::pin(async move {
+            self.with_owner(inode, async move |fs: LogFs| fs.defragment(inode).behind(progress).step().await).await
+        })
     }
 }
