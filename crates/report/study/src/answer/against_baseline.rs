@@ -77,7 +77,7 @@ impl Results<'_> {
         let mut told: Vec<String> = certain
             .iter()
             .take(MOST_NAMED)
-            .map(|one| format!("{} {}", name(one.candidate), cost(figure, base, one)))
+            .map(|one| format!("{} {}", name(one.candidate), cost(figure, base, one, has_verdicts)))
             .collect();
         if certain.len() > MOST_NAMED {
             told.push(format!("{} less", counted((certain.len() - MOST_NAMED) as u64, "other")));
@@ -113,19 +113,22 @@ fn is_open(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Undecided { .. })
 }
 
-/// A difference in the words of its figure: times are added, rates are taken.
-fn cost(figure: &Figure, base: f64, contrast: &Contrast) -> String {
+/// A difference in the words of its figure: times are added, rates change by a share. Limits of too
+/// few repeats are left out: they say nothing.
+fn cost(figure: &Figure, base: f64, contrast: &Contrast, has_limits: bool) -> String {
     let ratio = &contrast.comparison.ratio;
     if contrast.comparison.verdict == Verdict::Equivalent {
         return "equivalent".to_owned();
     }
     let [estimate, low, high] = [ratio.estimate, ratio.low, ratio.high].map(|ratio| (ratio - 1.0) * base);
+    let change = &ratio_words(ratio)[0];
     if figure.unit() != "ns" {
-        return ratio_with_limits(ratio);
+        return if has_limits { ratio_with_limits(ratio) } else { change.clone() };
     }
     let adds = estimate >= 0.0;
     let (low, high) = if adds { (low, high) } else { (-high, -low) };
     let time = |ns: f64| if ns < 0.0 { format!("-{}", shown(figure, -ns)) } else { shown(figure, ns) };
     let verb = if adds { "adds" } else { "saves" };
-    format!("{verb} {} [{}, {}] ({})", time(estimate.abs()), time(low), time(high), ratio_words(ratio)[0])
+    let limits = if has_limits { format!(" [{}, {}]", time(low), time(high)) } else { String::new() };
+    format!("{verb} {}{limits} ({change})", time(estimate.abs()))
 }
