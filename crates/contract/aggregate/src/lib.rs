@@ -6,12 +6,14 @@
 //! - **Which storage** a run reached: [`targets()`].
 //! - **Which workers count**, what is reported as one and why a run does not count: [`members()`],
 //!   [`flaw`].
+//! - **What lies below an engine** cost: [`traffic_per_byte`], [`machine_cpu_ns`].
 //! - **Several hosts** are compared by [`hosts_figures`].
 //! - **Reports** show [`figures()`], [`interval_figures`] and [`device_figures`]; all figures of a
 //!   whole run come from [`WholeRun`].
 //!
 //! Nothing here makes text or follows the format of another program.
 
+mod below;
 mod devices;
 mod direction;
 mod figures;
@@ -28,6 +30,7 @@ mod targets;
 mod throughput;
 mod whole;
 
+pub use below::{machine_cpu_ns, traffic_per_byte};
 pub use devices::{DeviceFigures, device_figures};
 pub use direction::DirectionFigures;
 pub use figures::{Figures, figures};

@@ -66,14 +66,17 @@ pub fn targets(recording: &Recording) -> Vec<ReachedStorage> {
 }
 
 /// Block devices that are made of no other device of the run.
-fn leaves(recording: &Recording) -> Vec<ReachedStorage> {
+pub(crate) fn leaf_devices(recording: &Recording) -> impl Iterator<Item = &DeviceUse> {
     let devices = &recording.devices;
     let is_known = |device: &DeviceUse, part: &String| {
         devices.iter().any(|other| other.host == device.host && other.name == *part)
     };
-    let is_leaf = |device: &&DeviceUse| !device.parts.iter().any(|part| is_known(device, part));
+    devices.iter().filter(move |device| !device.parts.iter().any(|part| is_known(device, part)))
+}
+
+fn leaves(recording: &Recording) -> Vec<ReachedStorage> {
     let found: Vec<ReachedStorage> =
-        devices.iter().filter(is_leaf).map(|device| ReachedStorage::BlockDevice(device.name.clone())).collect();
+        leaf_devices(recording).map(|device| ReachedStorage::BlockDevice(device.name.clone())).collect();
     if found.is_empty() { vec![ReachedStorage::NoBlockDevice] } else { found }
 }
 

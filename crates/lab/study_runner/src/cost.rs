@@ -15,9 +15,11 @@ use crate::preconditioning;
 pub(crate) struct Cost {
     /// Trials that are commands, of which nothing is known.
     commands: usize,
-    /// Configurations that are commands.
-    unplanned: usize,
-    /// A trial of each configuration.
+    /// Time of a trial of each configuration, where its plan says it, ns.
+    times_ns: Vec<Option<u64>>,
+    /// Trials that are planned when they begin.
+    later: usize,
+    /// A trial of each configuration that can be planned now.
     plans: Vec<Plan>,
     /// Time that trials take by their plans, ns.
     planned_ns: u64,
@@ -35,13 +37,24 @@ pub(crate) struct Cost {
 pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &str) -> Result<Cost, Failure> {
     let mut cost = Cost::default();
     if let JobSource::Command(_) = study.job {
-        (cost.commands, cost.unplanned) = (design.trials.len(), design.configurations.len());
+        (cost.commands, cost.times_ns) = (design.trials.len(), vec![None; design.configurations.len()]);
         return Ok(cost);
     }
     for (number, configuration) in design.configurations.iter().enumerate() {
         let name = configuration.name();
         let text = with_settings(job, &configuration.settings)
             .map_err(|error| Failure::mistake(format!("configuration {name}: {error}")))?;
+        let trials = design.trials.iter().filter(|trial| trial.configuration == number).count();
+        if study.is_planned_later(configuration) {
+            if study.precondition.is_some() {
+                let reason =
+                    "it is planned only when its trials begin (later), so nothing can be preconditioned for it";
+                return Err(Failure::mistake(format!("configuration {name}: {reason}")));
+            }
+            cost.later += trials;
+            cost.times_ns.push(None);
+            continue;
+        }
         let plan = plan(pipeline, &text).map_err(|mut failure| {
             failure.message = format!("in configuration {name}:\n{}", failure.message);
             failure
@@ -49,7 +62,7 @@ pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &
         if study.ladder.is_some() {
             fits_a_ladder(&plan).map_err(|reason| Failure::mistake(format!("configuration {name}: {reason}")))?;
         }
-        let trials = design.trials.iter().filter(|trial| trial.configuration == number).count();
+        cost.times_ns.push(time_ns(&plan));
         cost.add(&plan, trials);
         cost.plans.push(plan);
     }
@@ -137,15 +150,14 @@ impl Cost {
         Ok(format!("preconditioning, {times}: {text}{rounds}\n{warning}"))
     }
 
-    /// The plans of the configurations.
+    /// The plans of the configurations; of all of them, if the study preconditions.
     pub(crate) fn plans(&self) -> &[Plan] {
         &self.plans
     }
 
     /// Time of a trial of each configuration, where its plan says it, ns.
     pub(crate) fn times_ns(&self) -> Vec<Option<u64>> {
-        let unknown = std::iter::repeat_n(None, self.unplanned);
-        self.plans.iter().map(time_ns).chain(unknown).collect()
+        self.times_ns.clone()
     }
 
     /// In a line or two.
@@ -158,6 +170,12 @@ impl Cost {
             text += &format!(
                 ", plus {} until all data is transferred",
                 iolab_text::counted(self.open_ended as u64, "trial")
+            );
+        }
+        if self.later > 0 {
+            text += &format!(
+                ", plus {} that can be planned only when they begin",
+                iolab_text::counted(self.later as u64, "trial")
             );
         }
         let known = (self.written_bytes > 0).then(|| format!("up to {}", format_bytes(self.written_bytes)));

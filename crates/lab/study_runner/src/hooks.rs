@@ -48,10 +48,21 @@ fn shell(what: &str, command: Option<&str>) -> Result<(), Failure> {
         .status()
         .with_context(|| format!("starting {what}"))?;
     if !status.success() {
-        return Err(Failure::failed(format!("{what} of the study failed ({status}):\n{}", command.trim())));
+        return Err(Failure::failed(format!("{what} of the study failed ({status}):\n{}", beginning(command))));
     }
     Ok(())
 }
+
+/// The first lines of a command, to recognise it by.
+pub(crate) fn beginning(command: &str) -> String {
+    let lines: Vec<&str> = command.trim().lines().collect();
+    match lines.len() {
+        0..=LINES_SHOWN => lines.join("\n"),
+        all => format!("{}\n… ({all} lines)", lines[..LINES_SHOWN].join("\n")),
+    }
+}
+
+const LINES_SHOWN: usize = 5;
 
 /// The search path of a study's commands: `iolab` refers to this program.
 pub(crate) fn path() -> Result<String, Failure> {

@@ -304,7 +304,10 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: TrialId) -> 
         .with_context(|| format!("starting {what}"))?;
     if !status.success() && !was_interrupted() {
         let block = trial.block + 1;
-        return Err(Failure::failed(format!("{what} of block {block}: '{command}': {status}")));
+        return Err(Failure::failed(format!(
+            "{what} of block {block} failed ({status}):\n{}",
+            hooks::beginning(command)
+        )));
     }
     Ok(())
 }

@@ -44,17 +44,18 @@ impl RunSummary {
             findings: recording.findings.clone(),
             reached: iolab_aggregate::targets(recording),
             notes: Vec::new(),
-            of_the_run: of_devices(recording),
+            of_the_run: of_the_run(recording),
             jobs,
         }
     }
 }
 
-fn of_devices(recording: &Recording) -> BTreeMap<String, f64> {
+fn of_the_run(recording: &Recording) -> BTreeMap<String, f64> {
     use DeviceFigure::{QueueLength, ReadSize, Reads, ReadsMerged, Utilization, WriteSize, Writes, WritesMerged};
     let all = [ReadsMerged, WritesMerged, ReadSize, WriteSize, Reads, Writes, QueueLength, Utilization];
-    let figures = all.map(|figure| Figure { side: FigureDirection::All, measure: Measure::Device(figure) });
-    figures.iter().filter_map(|figure| Some((figure.name(), figure.of(recording)?))).collect()
+    let measures = all.map(Measure::Device).into_iter().chain([Measure::MachineCpu, Measure::Traffic]);
+    let figures = measures.map(|measure| Figure { side: FigureDirection::All, measure });
+    figures.filter_map(|figure| Some((figure.name(), figure.of(recording)?))).collect()
 }
 
 fn job(global: &BTreeMap<String, String>, plan: &WorkerPlan, worker: &WorkerRecording) -> JobSummary {

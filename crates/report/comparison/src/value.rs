@@ -36,7 +36,9 @@ fn is_on(side: FigureDirection, operations: OperationType) -> bool {
 pub(crate) fn value(figure: &Figure, kind: LatencyKind, trial: &Trial<'_>) -> Option<f64> {
     match &figure.measure {
         // These are of the whole run, whichever of its jobs caused them.
-        Measure::Device(_) | Measure::Reported(_) => trial.run.summary.of_the_run.get(&figure.name()).copied(),
+        Measure::MachineCpu | Measure::Traffic | Measure::Device(_) | Measure::Reported(_) => {
+            trial.run.summary.of_the_run.get(&figure.name()).copied()
+        }
         _ => figure.value(&Reduced { jobs: &trial.jobs, side: figure.side, kind }),
     }
 }

@@ -140,6 +140,8 @@ pub(crate) fn meaning(figure: &Figure) -> String {
         Measure::Latency(percent) => format!("latency that {percent} %{of} stay within"),
         Measure::Response(percent) => format!("response time that {percent} %{of} stay within"),
         Measure::CpuPerOperation => format!("CPU time of an operation{of}"),
+        Measure::MachineCpu => "CPU time of the whole machine for an operation, others' included".to_owned(),
+        Measure::Traffic => "bytes that the disks below moved for each byte of the load, others' included".to_owned(),
         Measure::Device(_) => "of the block device, as iostat has it".to_owned(),
         Measure::Reported(reported) => format!("{} of what the command prints", reported.place()),
     }

@@ -10,6 +10,10 @@ use crate::standing::Outcome;
 
 /// Most cells of the small table. With more configurations, a list shows the best.
 const MOST_CELLS: usize = 48;
+/// Most columns of the small table where it can be turned: more would have to be scrolled.
+const MOST_COLUMNS: usize = 6;
+/// Most lines of a turned table.
+const MOST_TURNED: usize = 32;
 /// Lines of that list.
 const MOST_LINES: usize = 10;
 
@@ -63,6 +67,7 @@ pub(crate) fn table(outcome: &Outcome<'_>, judged: &iolab_study::Standing) -> Ma
     let axes = outcome.varied_axes();
     match axes.as_slice() {
         [] => html! {},
+        [rows @ .., lines] if overview.is_turned(rows, *lines) => overview.turned(rows, *lines),
         [rows @ .., columns] if !rows.is_empty() && overview.cells(rows, *columns) <= MOST_CELLS => {
             overview.matrix(rows, *columns)
         }
@@ -76,23 +81,71 @@ impl Overview<'_> {
         rows.iter().map(points).product::<usize>() * points(&columns)
     }
 
+    /// Whether a row for each point of the last axis makes a table that needs no scrolling.
+    fn is_turned(&self, columns: &[usize], lines: usize) -> bool {
+        let names = self.outcome.points(lines).len();
+        let across = self.combinations(columns).len();
+        !columns.is_empty() && names > MOST_COLUMNS && names <= MOST_TURNED && across <= MOST_COLUMNS
+    }
+
+    /// The combinations of the points of some axes.
+    fn combinations(&self, axes: &[usize]) -> Vec<Vec<&str>> {
+        let mut all: Vec<Vec<&str>> = Vec::new();
+        for made in &self.outcome.design.configurations {
+            let own: Vec<&str> = axes.iter().map(|axis| made.points[*axis].as_str()).collect();
+            if !all.contains(&own) {
+                all.push(own);
+            }
+        }
+        all
+    }
+
+    /// The configuration with these points of some axes, and this one of another.
+    fn at(&self, axes: &[usize], points: &[&str], other: usize, name: &str) -> Option<usize> {
+        let is_it =
+            |own: &[String]| own[other] == name && axes.iter().zip(points).all(|(axis, point)| own[*axis] == *point);
+        self.outcome.design.configurations.iter().position(|made| is_it(&made.points))
+    }
+
+    fn cell_at(&self, configuration: Option<usize>) -> Markup {
+        match configuration {
+            Some(configuration) => self.cell(configuration),
+            None => html! { td.n { "\u{2013}" } },
+        }
+    }
+
+    /// A row for each point of the last axis, a column for each combination of the first axes.
+    fn turned(&self, columns: &[usize], lines: usize) -> Markup {
+        let design = self.outcome.design;
+        let combinations = self.combinations(columns);
+        let names: Vec<&str> = columns.iter().map(|axis| design.axes[*axis].as_str()).collect();
+        html! {
+            table.overview {
+                (self.caption())
+                thead {
+                    tr {
+                        th scope="col" rowspan="2" { bdi { (design.axes[lines]) } }
+                        th.along scope="colgroup" colspan=(combinations.len()) { bdi { (names.join(", ")) } }
+                    }
+                    tr { @for points in &combinations { th.n scope="col" { bdi { (points.join(", ")) } } } }
+                }
+                tbody {
+                    @for line in &self.outcome.points(lines) {
+                        tr {
+                            th scope="row" { bdi { (line) } }
+                            @for points in &combinations { (self.cell_at(self.at(columns, points, lines, line))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// A row for each combination of the first axes, a column for each point of the last.
     fn matrix(&self, rows: &[usize], columns: usize) -> Markup {
         let design = self.outcome.design;
         let names = self.outcome.points(columns);
-        let mut lines: Vec<Vec<&str>> = Vec::new();
-        for made in &design.configurations {
-            let line: Vec<&str> = rows.iter().map(|axis| made.points[*axis].as_str()).collect();
-            if !lines.contains(&line) {
-                lines.push(line);
-            }
-        }
-        let at = |line: &[&str], column: &str| {
-            let is_it = |points: &[String]| {
-                points[columns] == column && rows.iter().zip(line).all(|(axis, point)| points[*axis] == *point)
-            };
-            design.configurations.iter().position(|made| is_it(&made.points))
-        };
+        let lines = self.combinations(rows);
         html! {
             table.overview {
                 (self.caption())
@@ -107,12 +160,7 @@ impl Overview<'_> {
                     @for line in &lines {
                         tr {
                             @for point in line { th scope="row" { bdi { (point) } } }
-                            @for column in &names {
-                                @match at(line, column) {
-                                    Some(configuration) => (self.cell(configuration)),
-                                    None => td.n { "\u{2013}" },
-                                }
-                            }
+                            @for column in &names { (self.cell_at(self.at(rows, line, columns, column))) }
                         }
                     }
                 }

@@ -1,6 +1,7 @@
 //! The answer of a study: one sentence with figures, then the other results. Terminal and page use
 //! the same text.
 
+mod against_baseline;
 mod by_condition;
 
 use iolab_recording::Severity;
@@ -23,13 +24,14 @@ pub struct StudyAnswer {
 
 /// The answer of a study as far as it has been run.
 pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &DecisionRules) -> StudyAnswer {
-    let results = Results { design, analysis, rules };
+    let results = Results { design, analysis, rules, names_baseline: study.baseline.is_some() };
     let primary = study.primary_figure();
     let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else {
         let sentence = "The study has no metric to compare.".to_owned();
         return StudyAnswer { sentence, findings: results.about_trials(None), ..StudyAnswer::default() };
     };
-    let mut findings = results.axes(standing);
+    let mut findings = results.costs(standing);
+    findings.extend(results.axes(standing));
     let others = analysis.standings.iter().filter(|one| one.figure != primary);
     let others = others.map(|one| (one.figure, results.sentence(one))).collect();
     findings.extend(results.about_trials(Some(standing)));
@@ -76,6 +78,8 @@ struct Results<'a> {
     design: &'a Design,
     analysis: &'a Analysis,
     rules: &'a DecisionRules,
+    /// Whether the author said what to compare with.
+    names_baseline: bool,
 }
 
 impl Results<'_> {
@@ -83,7 +87,11 @@ impl Results<'_> {
     fn sentence(&self, standing: &Standing) -> String {
         let figure = &self.analysis.figures[standing.figure];
         if !standing.conditions.is_empty() {
-            return self.by_condition(standing);
+            let best = self.by_condition(standing);
+            return match self.extremes(standing) {
+                Some(extremes) => format!("{extremes}; {best}"),
+                None => best,
+            };
         }
         let Some(best) = standing.best else { return "no trial has a value".to_owned() };
         let name = self.design.label(best);

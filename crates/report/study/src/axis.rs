@@ -31,6 +31,10 @@ pub struct Point {
     /// Shell command that succeeds where this point can be had; empty if it can be had anywhere.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub needs: String,
+    /// Whether what it reaches exists only after `set_up`, such as a server: its job can be planned
+    /// only when a trial begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub later: bool,
 }
 
 /// More points than this are treated as a mistake.

@@ -113,6 +113,14 @@ fn order(study: &Study, configurations: usize) -> Vec<TrialId> {
     trials
 }
 
+impl Study {
+    /// Whether a configuration can be planned only after `set_up`.
+    pub fn is_planned_later(&self, configuration: &Configuration) -> bool {
+        let mut points = self.axes.iter().zip(&configuration.points);
+        points.any(|(axis, name)| axis.points.iter().any(|point| point.later && point.name == *name))
+    }
+}
+
 impl Design {
     /// A short description of a trial.
     pub fn name_of(&self, study: &Study, trial: TrialId) -> String {

@@ -1,6 +1,6 @@
 //! Figures: one number of a trial, from its recording.
 
-use iolab_aggregate::{Latency, WholeRun};
+use iolab_aggregate::{Latency, WholeRun, machine_cpu_ns, traffic_per_byte};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::Recording;
@@ -48,6 +48,10 @@ pub enum Measure {
     Response(f64),
     /// CPU time of the load generator for each operation, ns.
     CpuPerOperation,
+    /// CPU time of the whole machine for each operation, ns.
+    MachineCpu,
+    /// Bytes that the disks at the bottom moved for each byte of the load.
+    Traffic,
     /// Activity of the block device under the run's files.
     Device(DeviceFigure),
     /// A number printed by the command of the study.
@@ -63,8 +67,8 @@ impl Figure {
             .to_vec()
     }
 
-    /// Parses `iops`, `bandwidth`, `mean`, `p99`, `p99.9`, `response_p99`, `cpu`, each also as
-    /// `read.…` or `write.…`.
+    /// Parses `iops`, `bandwidth`, `mean`, `p99`, `p99.9`, `response_p99`, each also as
+    /// `read.…` or `write.…`; `cpu`, `machine_cpu`, `traffic`, and those of the device.
     ///
     /// # Errors
     /// The list of valid names.
@@ -80,6 +84,8 @@ impl Figure {
             "bandwidth" | "bw" => Some(Measure::Bandwidth),
             "mean" => Some(Measure::MeanLatency),
             "cpu" if side == FigureDirection::All => Some(Measure::CpuPerOperation),
+            "machine_cpu" if side == FigureDirection::All => Some(Measure::MachineCpu),
+            "traffic" if side == FigureDirection::All => Some(Measure::Traffic),
             _ if side == FigureDirection::All && rest.starts_with("device.") => {
                 DeviceFigure::from_name(&rest["device.".len()..]).map(Measure::Device)
             }
@@ -91,7 +97,7 @@ impl Figure {
         };
         let unknown = || {
             StudyError::meaning(format!(
-                "unknown metric '{name}': use iops, bandwidth, mean, p50, p99, p99.9, response_p99 or cpu, or read.… or write.… of those; {}",
+                "unknown metric '{name}': use iops, bandwidth, mean, p50, p99, p99.9, response_p99, cpu, machine_cpu or traffic, or read.… or write.… of all but the last three; {}",
                 DeviceFigure::names()
             ))
         };
@@ -112,6 +118,8 @@ impl Figure {
             Measure::Latency(percent) => format!("{side}p{percent}"),
             Measure::Response(percent) => format!("{side}response_p{percent}"),
             Measure::CpuPerOperation => format!("{side}cpu"),
+            Measure::MachineCpu => "machine_cpu".to_owned(),
+            Measure::Traffic => "traffic".to_owned(),
             Measure::Device(figure) => format!("device.{}", figure.name()),
             Measure::Reported(reported) => reported.name.clone(),
         }
@@ -137,6 +145,7 @@ impl Figure {
         match &self.measure {
             Measure::Iops => "",
             Measure::Bandwidth => "B/s",
+            Measure::Traffic => "",
             Measure::Device(figure) => figure.unit(),
             Measure::Reported(reported) => &reported.unit,
             _ => "ns",
@@ -148,6 +157,8 @@ impl Figure {
     pub fn of(&self, recording: &Recording) -> Option<f64> {
         match &self.measure {
             Measure::Device(figure) => figure.of(recording.devices.first()?),
+            Measure::MachineCpu => machine_cpu_ns(recording),
+            Measure::Traffic => traffic_per_byte(recording),
             _ => self.value(&Reduced { whole: WholeRun::new(recording), directions: self.side.directions() }),
         }
     }
@@ -165,7 +176,7 @@ impl Figure {
                 let operations = of.count();
                 of.cpu_ns().filter(|_| operations > 0).map(|cpu_ns| cpu_ns / operations as f64)
             }
-            Measure::Device(_) | Measure::Reported(_) => None,
+            Measure::MachineCpu | Measure::Traffic | Measure::Device(_) | Measure::Reported(_) => None,
         }
     }
 }

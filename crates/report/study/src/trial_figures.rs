@@ -31,7 +31,9 @@ impl Trial {
         // CPU time and device counters are those of the whole trial, so they are divided by all of
         // its operations.
         let value = |figure: &Figure| match figure.measure {
-            Measure::CpuPerOperation | Measure::Device(_) => figure.of(recording),
+            Measure::CpuPerOperation | Measure::MachineCpu | Measure::Traffic | Measure::Device(_) => {
+                figure.of(recording)
+            }
             _ => figure.of(&measured),
         };
         Trial {

@@ -26,7 +26,13 @@ pub fn axis_of_words(words: &str) -> Result<Axis, StudyError> {
                 return Err(refused(&format!("'{value}' appears twice")));
             }
             let setting = JobSetting { option: option.to_owned(), value: value.clone() };
-            points.push(Point { name: value, settings: vec![setting], about: String::new(), needs: String::new() });
+            points.push(Point {
+                name: value,
+                settings: vec![setting],
+                about: String::new(),
+                needs: String::new(),
+                later: false,
+            });
         }
     }
     Ok(Axis { name: option.to_owned(), points, given: false })

@@ -137,8 +137,24 @@ fn mistakes_are_told_before_anything_runs() {
 #[test]
 fn a_set_up_that_fails_ends_the_study_with_its_words() {
     let lab = lab("10ms", "set_up = \"exit 7\"");
-    lab.run(["study", "run", "it.toml"]).ended(1, "set_up of block 1: 'exit 7'");
+    lab.run(["study", "run", "it.toml"]).ended(1, "set_up of block 1 failed (exit status: 7):\nexit 7");
     assert_eq!(trials(&lab).len(), 0);
+    // A long one is only recognised by its beginning.
+    let lab = self::lab("10ms", "set_up = \"true\\ntrue\\ntrue\\ntrue\\ntrue\\nexit 7\"");
+    lab.run(["study", "run", "it.toml"]).ended(1, "true\n… (6 lines)");
+}
+
+#[test]
+fn a_point_that_set_up_starts_a_server_for_is_planned_when_its_trials_begin() {
+    let lab = lab("10ms", "");
+    let text = "title = \"Later\"\njob_text = \"[a]\\nsize=4k\"\nblocks = 3\n[[axis]]\nname = \"way\"\npoint = [\
+        { name = \"null\", set = { ioengine = \"null\" } }, { name = \"nbd\", LATER \
+        set = { ioengine = \"nbd\", uri = \"nbd+unix:///?socket=none.sock\" } }]\n";
+    lab.file("later.toml", text.replace("LATER", "later = true,"));
+    let planned = lab.run(["study", "plan", "later.toml"]).ended(0, "").printed();
+    assert!(planned.contains("plus 3 trials that can be planned only when they begin"), "{planned}");
+    lab.file("now.toml", text.replace("LATER", ""));
+    lab.run(["study", "plan", "now.toml"]).ended(2, "none.sock: cannot connect");
 }
 
 #[test]

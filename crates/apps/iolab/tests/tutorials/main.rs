@@ -151,6 +151,7 @@ pages! {
     guide_job_files: "guide/job-files.md",
     guide_kv_check: "guide/kv-check.md",
     guide_kv: "guide/kv.md",
+    guide_layers: "guide/layers.md",
     guide_live: "guide/live.md",
     guide_logfs: "guide/logfs.md",
     guide_many_hosts: "guide/many-hosts.md",

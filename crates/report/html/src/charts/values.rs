@@ -175,6 +175,8 @@ pub(super) fn short(figure: &Figure) -> String {
         Measure::Bandwidth => format!("bandwidth{of}"),
         Measure::Latency(percent) => format!("p{percent} of latency{of}"),
         Measure::Response(percent) => format!("p{percent} of response time{of}"),
+        Measure::MachineCpu => "CPU time of the machine for an operation".to_owned(),
+        Measure::Traffic => "bytes of the disks for a byte of the load".to_owned(),
         Measure::Device(device) => format!("{} of the device", device.name()),
         Measure::Reported(reported) => reported.name.clone(),
         _ => meaning(figure),

@@ -32,6 +32,8 @@ struct PointTable {
     about: String,
     #[serde(default)]
     needs: String,
+    #[serde(default)]
+    later: bool,
 }
 
 #[derive(Deserialize)]
@@ -84,7 +86,7 @@ pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
 fn single(option: &str, values: Vec<String>) -> Vec<Point> {
     let point = |value: String| {
         let settings = vec![JobSetting { option: option.to_owned(), value: value.clone() }];
-        Point { name: value, settings, about: String::new(), needs: String::new() }
+        Point { name: value, settings, about: String::new(), needs: String::new(), later: false }
     };
     values.into_iter().map(point).collect()
 }
@@ -103,7 +105,7 @@ fn zipped(options: &[String], rows: &[Vec<Scalar>]) -> Result<Vec<Point>, StudyE
         let pairs = options.iter().zip(&values);
         let settings =
             pairs.map(|(option, value)| JobSetting { option: option.clone(), value: value.clone() }).collect();
-        Ok(Point { name: values.join("/"), settings, about: String::new(), needs: String::new() })
+        Ok(Point { name: values.join("/"), settings, about: String::new(), needs: String::new(), later: false })
     };
     rows.iter().map(point).collect()
 }
@@ -114,6 +116,7 @@ fn named(points: &[PointTable]) -> Vec<Point> {
         settings: settings(&point.set),
         about: point.about.trim().to_owned(),
         needs: point.needs.trim().to_owned(),
+        later: point.later,
     };
     points.iter().map(point).collect()
 }
