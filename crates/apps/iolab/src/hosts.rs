@@ -6,6 +6,7 @@ mod clients;
 mod host_list;
 mod io500;
 mod launching;
+mod mpi;
 mod serving;
 mod targets;
 

@@ -55,6 +55,11 @@ impl ShellArguments {
         Ok(StudyHosts { ranks, shell, program, folder: self.folder()? })
     }
 
+    /// This program on the hosts.
+    pub(super) fn program(&self) -> Result<PathBuf, ExitFailure> {
+        self.program.clone().map_or_else(own_path, Ok)
+    }
+
     /// The folder of the jobs.
     pub(crate) fn folder(&self) -> Result<PathBuf, ExitFailure> {
         self.dir.clone().map_or_else(
@@ -65,6 +70,12 @@ impl ShellArguments {
             Ok,
         )
     }
+}
+
+/// Where this program is.
+pub(super) fn own_path() -> Result<PathBuf, ExitFailure> {
+    std::env::current_exe()
+        .map_err(|error| ExitFailure::failed(format!("iolab: its own path: {error}; name it with --program=PATH")))
 }
 
 /// Where ranks run, and how they are started.
@@ -78,6 +89,9 @@ pub(crate) struct LaunchArguments {
     /// Let `mpirun` start the ranks; needs `iolab-rank` beside this program
     #[arg(long)]
     pub(crate) mpi: bool,
+    /// The launcher of `--mpi`, of Open MPI or with Hydra (MPICH and its kin)
+    #[arg(long, value_name = "COMMAND", default_value = "mpirun", requires = "mpi")]
+    pub(crate) mpirun: String,
     /// Print the commands that would start the ranks, and do nothing
     #[arg(long)]
     pub(crate) show: bool,

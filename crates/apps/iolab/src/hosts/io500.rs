@@ -7,9 +7,10 @@ use iolab_hosts::LaunchWay;
 use iolab_io500::{Io500Phase, PHASES, PhaseResult, PhaseSizes, STONEWALL_SECONDS};
 use iolab_resolve::Mode;
 
+use super::arguments::own_path;
 use super::clients::recording_of;
 use super::host_list::hosts;
-use super::launching::{asked, own_path, started};
+use super::launching::{asked, started};
 use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::outcomes::show_outcomes;
 use crate::output::print_for_people;

@@ -1,5 +1,8 @@
 //! Ranks: the parts of one run, started as a launcher starts them, and merged.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use iolab_aggregate::{Latency, WholeRun};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
@@ -319,9 +322,17 @@ fn a_launch_that_cannot_be_says_why() {
     run(&["--hosts=a", SHELL, "job.fio", "--rank=0/2"]).ended(2, "--rank does not go with hosts run");
     let shown = run(&["--hosts=a,b:2", SHELL, "--show", "job.fio"]).ended(0, "").printed();
     assert_eq!(shown.lines().map(|line| line.split(' ').nth(2).unwrap()).collect::<Vec<_>>(), ["a", "b", "b"]);
-    let shown = run(&["--hosts=a,b:2", "--mpi", "--show", "job.fio"]).ended(0, "").printed();
-    assert!(
-        shown.starts_with("mpirun --host a:1,b:2 -np 3 ") && shown.ends_with("iolab-rank run job.fio\n"),
-        "{shown}"
-    );
+    // Which launcher is on this machine, if any, is not known here.
+    for (version, line) in
+        [("Open MPI", "--host a:1,b:2 -np 3 --mca odls_base_sigkill_timeout 3"), ("HYDRA", "-hosts a:1,b:2 -n 3")]
+    {
+        let launcher = lab.file("launcher", format!("#!/bin/sh\necho '{version} 1.2'\n"));
+        std::fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
+        let mpirun = format!("--mpirun={}", launcher.display());
+        let shown = run(&["--hosts=a,b:2", "--mpi", &mpirun, "--show", "job.fio"]).ended(0, "is of ").printed();
+        assert!(shown.starts_with(&format!("{} {line} ", launcher.display())), "{shown}");
+        assert!(shown.ends_with("iolab-rank run job.fio\n"), "{shown}");
+    }
+    run(&["--hosts=a", "--mpi", "--mpirun=/no/such", "job.fio"]).ended(1, "--mpirun=COMMAND");
+    run(&["--hosts=a", "--mpi", "--mpirun=echo", "job.fio"]).ended(2, "neither of Open MPI nor with Hydra");
 }
