@@ -46,7 +46,10 @@ impl MpiLauncher {
         let ranks = ranks.to_string();
         let (mut words, working_folder) = match self {
             MpiLauncher::OpenMpi => {
-                (vec!["--host", slots, "-np", &ranks, "--mca", "odls_base_sigkill_timeout", MPI_PATIENCE], "--wdir")
+                // It would bind each rank, with all its workers, to a few processors.
+                let free = ["--bind-to", "none"];
+                let patient = ["--mca", "odls_base_sigkill_timeout", MPI_PATIENCE];
+                ([&["--host", slots, "-np", &ranks], &free[..], &patient].concat(), "--wdir")
             }
             MpiLauncher::Hydra => (vec!["-hosts", slots, "-n", &ranks], "-wdir"),
         };
@@ -132,8 +135,12 @@ mod tests {
     #[test]
     fn each_gets_its_own_words() {
         for (launcher, folder, line) in [
-            (MpiLauncher::OpenMpi, None, "--host a:1,b:2 -np 3 --mca odls_base_sigkill_timeout 3"),
-            (MpiLauncher::OpenMpi, Some("/d"), "--host a:1,b:2 -np 3 --mca odls_base_sigkill_timeout 3 --wdir /d"),
+            (MpiLauncher::OpenMpi, None, "--host a:1,b:2 -np 3 --bind-to none --mca odls_base_sigkill_timeout 3"),
+            (
+                MpiLauncher::OpenMpi,
+                Some("/d"),
+                "--host a:1,b:2 -np 3 --bind-to none --mca odls_base_sigkill_timeout 3 --wdir /d",
+            ),
             (MpiLauncher::Hydra, None, "-hosts a:1,b:2 -n 3"),
             (MpiLauncher::Hydra, Some("/d"), "-hosts a:1,b:2 -n 3 -wdir /d"),
         ] {

@@ -323,9 +323,10 @@ fn a_launch_that_cannot_be_says_why() {
     let shown = run(&["--hosts=a,b:2", SHELL, "--show", "job.fio"]).ended(0, "").printed();
     assert_eq!(shown.lines().map(|line| line.split(' ').nth(2).unwrap()).collect::<Vec<_>>(), ["a", "b", "b"]);
     // Which launcher is on this machine, if any, is not known here.
-    for (version, line) in
-        [("Open MPI", "--host a:1,b:2 -np 3 --mca odls_base_sigkill_timeout 3"), ("HYDRA", "-hosts a:1,b:2 -n 3")]
-    {
+    for (version, line) in [
+        ("Open MPI", "--host a:1,b:2 -np 3 --bind-to none --mca odls_base_sigkill_timeout 3"),
+        ("HYDRA", "-hosts a:1,b:2 -n 3"),
+    ] {
         let launcher = lab.file("launcher", format!("#!/bin/sh\necho '{version} 1.2'\n"));
         std::fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
         let mpirun = format!("--mpirun={}", launcher.display());
