@@ -120,6 +120,12 @@ fn run(program: &Path, words: &[String]) -> Result<u8, String> {
     let (universe, _) = mpi::initialize_with_threading(Threading::Funneled).ok_or("MPI cannot be initialised twice")?;
     let world = universe.world();
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
+    if let Some(started) = started(|name| std::env::var(name).ok()).filter(|started| *started > 1 && ranks == 1) {
+        return Err(format!(
+            "the launcher started {started} ranks, but each of them sees only itself: it is of another MPI than this program, which was built with {}",
+            mpi::environment::library_version().unwrap_or_default().lines().next().unwrap_or_default()
+        ));
+    }
     let names = names(&world);
     let code = if rank == ROOT {
         let folder = private_folder().map_err(|error| format!("a folder for the socket: {error}"))?;
@@ -139,6 +145,11 @@ fn run(program: &Path, words: &[String]) -> Result<u8, String> {
     debug_assert_eq!(names.len(), if rank == ROOT { ranks } else { 0 });
     end(&mut server);
     Ok(code)
+}
+
+/// How many ranks the launcher says that it has started: Open MPI's, then Hydra's.
+fn started(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(|name| variable(name)?.parse().ok())
 }
 
 /// The server of this rank: both directions are one socket.
@@ -274,6 +285,18 @@ fn end(server: &mut Child) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn launchers_say_how_many_ranks_they_have_started() {
+        for (name, value, expected) in [
+            ("OMPI_COMM_WORLD_SIZE", "4", Some(4)),
+            ("PMI_SIZE", "2", Some(2)),
+            ("PMI_SIZE", "x", None),
+            ("HOME", "4", None),
+        ] {
+            assert_eq!(started(|asked| (asked == name).then(|| value.to_owned())), expected, "{name}");
+        }
+    }
 
     #[test]
     fn words_are_read() {

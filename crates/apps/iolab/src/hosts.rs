@@ -3,8 +3,10 @@
 
 mod arguments;
 mod clients;
+mod host_list;
 mod io500;
 mod launching;
+mod mpi;
 mod serving;
 mod targets;
 
@@ -13,7 +15,7 @@ use iolab_resolve::Mode;
 use crate::exit::ExitFailure;
 use crate::run_options::Asked;
 
-pub(crate) use arguments::{HostsAction, MergeArguments};
+pub(crate) use arguments::{HostsAction, MergeArguments, StudyHostArguments};
 pub(crate) use io500::{Io500Arguments, io500};
 pub(crate) use launching::launch;
 pub(crate) use serving::{internal_job, internal_rank};

@@ -26,6 +26,9 @@ const SHELL_NS: u64 = 60_000_000_000;
 /// From a difference of the clocks on, it is told: times of files and logs will not fit, ns.
 const FAR_NS: u64 = 1_000_000_000;
 
+/// The word that makes this program the server of a rank.
+pub const RANK_WORD: &str = "internal-rank";
+
 /// How ranks are reached.
 #[derive(Debug, Clone)]
 pub enum LaunchWay {
@@ -35,11 +38,16 @@ pub enum LaunchWay {
         words: Vec<String>,
         /// This program on the hosts.
         program: PathBuf,
-        /// The words of the program that make it a rank.
-        arguments: Vec<String>,
     },
     /// Through a socket here: each connection says its number (4 bytes, little-endian) first.
     Socket(PathBuf),
+}
+
+impl LaunchWay {
+    /// Through a remote shell: a command and its first arguments, separated by spaces.
+    pub fn through(shell: &str, program: PathBuf) -> LaunchWay {
+        LaunchWay::Shell { words: shell.split_whitespace().map(str::to_owned).collect(), program }
+    }
 }
 
 /// What is to be launched.
@@ -68,7 +76,7 @@ pub fn launch(launch: Launch, interrupts: &AtomicU32) -> Result<Hosts, Failure> 
     for (rank, host) in (0..).zip(&hosts) {
         let called = format!("rank {rank} ({host})");
         let opened = match &way {
-            LaunchWay::Shell { words, program, arguments } => shell(words, host, &line(program, arguments)),
+            LaunchWay::Shell { words, program } => shell(words, host, &line(program, &[RANK_WORD.to_owned()])),
             LaunchWay::Socket(path) => connect(path, rank).map(|socket| (socket, None)),
         };
         let (socket, child) = opened.map_err(|error| Failure::failed(format!("{called}: {error}")))?;

@@ -39,7 +39,7 @@ pub use address::{DEFAULT_PORT, HostAddress, HostAddressError};
 pub use client::{HostJobs, Hosts, connect};
 pub use fuzz::fuzz_entry;
 pub use job::run_job;
-pub use launch::{Launch, LaunchWay, launch};
+pub use launch::{Launch, LaunchWay, RANK_WORD, launch};
 pub use merging::{PartOfRun, merge};
 pub use parcel::{PackedJobs, pack};
 pub use rank::serve_rank;

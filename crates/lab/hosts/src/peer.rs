@@ -49,9 +49,10 @@ pub(crate) struct Peer {
     pub(crate) called: String,
     /// The port of a server, 0 for a UNIX socket; nothing of a rank.
     pub(crate) port: Option<u16>,
+    /// Dropped before the shell, which waits for the end of its program.
+    pub(crate) channel: Channel,
     /// The remote shell that reaches it.
     pub(crate) shell: Option<Shell>,
-    pub(crate) channel: Channel,
     pub(crate) stage: Stage,
     pub(crate) clock_offset: ClockOffset,
     /// What tells its machine from others, if it is known.

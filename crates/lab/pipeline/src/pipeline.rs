@@ -201,9 +201,16 @@ impl Pipeline<'_> {
     /// # Errors
     /// As [`Pipeline::plan`].
     pub fn plan_words(&self, words: &[String]) -> Result<Planned, Failure> {
-        let line = command_line::parse(words, &[], &ThisMachine::new(self.engines))
-            .map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))?;
-        self.plan(&PlanRequest::of(&line))
+        self.plan(&PlanRequest::of(&self.words(words)?))
+    }
+
+    /// Job options as words, or the name of a job file, taken apart.
+    ///
+    /// # Errors
+    /// What is wrong with the words, as a report.
+    pub fn words(&self, words: &[String]) -> Result<CommandLine, Failure> {
+        command_line::parse(words, &[], &self.here())
+            .map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))
     }
 
     /// The job files of these names.

@@ -8,6 +8,7 @@ use iolab_runner::Engines;
 use iolab_study::{Design, JobSource, PreconditionKind, Study, preconditionings, with_settings};
 use iolab_units::{NS_PER_SECOND, format_bytes, format_ns, parse_ns};
 
+use crate::place::Place;
 use crate::preconditioning;
 
 /// The cost of a study, and the plans it follows from.
@@ -33,8 +34,14 @@ pub(crate) struct Cost {
     preconditioning: String,
 }
 
-/// Plans a trial of every configuration.
-pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &str) -> Result<Cost, Failure> {
+/// Plans a trial of every configuration where it will run.
+pub(crate) fn of(
+    pipeline: &Pipeline<'_>,
+    place: &Place<'_>,
+    study: &Study,
+    design: &Design,
+    job: &str,
+) -> Result<Cost, Failure> {
     let mut cost = Cost::default();
     if let JobSource::Command(_) = study.job {
         (cost.commands, cost.times_ns) = (design.trials.len(), vec![None; design.configurations.len()]);
@@ -55,7 +62,7 @@ pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &
             cost.times_ns.push(None);
             continue;
         }
-        let plan = plan(pipeline, &text).map_err(|mut failure| {
+        let plan = plan(pipeline, place, &text).map_err(|mut failure| {
             failure.message = format!("in configuration {name}:\n{}", failure.message);
             failure
         })?;
@@ -71,25 +78,28 @@ pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &
 }
 
 /// The plan of a job text.
-fn plan(pipeline: &Pipeline<'_>, job: &str) -> Result<Plan, Failure> {
+fn plan(pipeline: &Pipeline<'_>, place: &Place<'_>, job: &str) -> Result<Plan, Failure> {
     // A file, because that is what job files are named by in messages and variables.
     let file = tempfile::Builder::new().prefix("trial").suffix(".fio").tempfile()?;
     std::fs::write(file.path(), job)?;
     let path = file.path().display().to_string();
-    let planned = pipeline.plan_words(std::slice::from_ref(&path));
+    let planned = place.plan(pipeline, &path);
     // The file is gone when the message is read.
-    let planned = planned.map_err(|failure| Failure {
+    planned.map_err(|failure| Failure {
         message: failure.message.replace(&path, "the job of this configuration"),
         ..failure
-    });
-    Ok(planned?.plan)
+    })
 }
 
 /// The rates of a ladder apply to all its workers together, so the workers must be alike; and a
 /// slow load must not take forever.
 fn fits_a_ladder(plan: &Plan) -> Result<(), String> {
     let Some(first) = plan.workers.first() else { return Ok(()) };
-    if plan.workers.iter().any(|worker| worker.section != first.section) {
+    // Each host counts its own sections.
+    let is_other = |one: &WorkerPlan, next: &WorkerPlan| {
+        one.job != next.job || (one.host == next.host && one.section != next.section)
+    };
+    if plan.workers.windows(2).any(|pair| is_other(&pair[0], &pair[1])) {
         return Err("a ladder needs a job with one section, because its rate cannot be divided between several (use numjobs for more workers)"
             .to_owned());
     }

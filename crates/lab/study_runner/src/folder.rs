@@ -20,6 +20,8 @@ use iolab_study::{
     TrialId, TrialResults, preconditionings, with_settings, with_values,
 };
 
+use crate::place::cut_short;
+
 /// Receives recordings as they are loaded.
 type Seen<'a> = &'a mut dyn FnMut(TrialId, &mut Recording);
 
@@ -209,7 +211,7 @@ impl Folder {
             return Ok(None);
         }
         let mut recording = recordings::load(&path).map_err(|error| damage(&step, &error.reason()))?.recording;
-        if recording.interrupted {
+        if recording.interrupted || cut_short(study, &recording).is_some() {
             return Ok(None);
         }
         seen(planned, &mut recording);

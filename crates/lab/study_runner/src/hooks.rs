@@ -7,17 +7,19 @@ use std::process::{Command, Stdio};
 use iolab_activity::{Failure, FailureContext};
 use iolab_study::Study;
 
+use crate::place::environment;
+
 /// Does `work` between the study's `before_all` and `after_all`.
 ///
 /// # Errors
 /// Those of `work`; otherwise of the commands. `after_all` also runs if `before_all` failed
 /// half-way.
 pub(crate) fn around<T>(study: &Study, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    let done = match shell("before_all", study.before_all.as_deref()) {
+    let done = match shell("before_all", study.before_all.as_deref(), study) {
         Ok(()) => work(),
         Err(error) => Err(error),
     };
-    let undone = shell("after_all", study.after_all.as_deref());
+    let undone = shell("after_all", study.after_all.as_deref(), study);
     let done = done?;
     undone?;
     Ok(done)
@@ -37,11 +39,12 @@ pub(crate) fn is_met(needs: &str) -> bool {
 }
 
 /// Runs a command in its own process group: a terminal's SIGINT ends trials, not the cleanup.
-fn shell(what: &str, command: Option<&str>) -> Result<(), Failure> {
+fn shell(what: &str, command: Option<&str>, study: &Study) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };
     let status = Command::new("sh")
         .args(["-e", "-c", command])
         .env("PATH", path()?)
+        .envs(environment(study))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .process_group(0)

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use iolab_activity::Failure;
 use iolab_bounded_read::{JOB_FILE, STUDY_FILE};
 use iolab_pipeline::Pipeline;
-use iolab_study::{Design, JobSetting, JobSource, Study};
+use iolab_study::{Design, JobSetting, JobSource, Study, StudyHosts};
 
 pub(crate) use crate::collections::mistake;
 use crate::folder::Folder;
+use crate::place::{Permissions, Place};
 use crate::{collections, cost, device, hooks};
 
 /// How a study differs from its file.
@@ -18,6 +19,8 @@ pub struct StudyForm {
     pub blocks: Option<u32>,
     /// The quick form that the file describes.
     pub quick: bool,
+    /// The form on these hosts.
+    pub hosts: Option<StudyHosts>,
     /// The form on this device.
     pub device: Option<String>,
     /// Whether it is one of a collection: those without a form for a device stay as they are.
@@ -34,13 +37,16 @@ pub fn begin(
     file: &Path,
     path: &Path,
     form: &StudyForm,
+    permissions: &Permissions,
 ) -> Result<Vec<(Folder, Study)>, Failure> {
     let (collection, files) = collections::files_of(file)?;
     let form = &StudyForm { is_part: collection.is_some(), ..form.clone() };
     let mut studies = Vec::new();
     for file in &files {
         let (study, job) = read(file, form)?;
-        cost::of(pipeline, &study, &lay_out(&study)?, &job).map_err(|failure| located(file, &study, failure))?;
+        let place = Place::of(&study, permissions);
+        cost::of(pipeline, &place, &study, &lay_out(&study)?, &job)
+            .map_err(|failure| located(file, &study, failure))?;
         studies.push((study, job));
     }
     let folders = match &collection {
@@ -76,6 +82,9 @@ pub fn read(path: &Path, form: &StudyForm) -> Result<(Study, String), Failure> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let job = text_of(&study.job, folder).map_err(|error| Failure::mistake(format!("{place}: job {error}")))?;
     complete(&mut study, &job, folder)?;
+    if let Some(hosts) = &form.hosts {
+        study = study.on_hosts(hosts.clone()).map_err(|error| mistake(path, &error))?;
+    }
     Ok((study, job))
 }
 

@@ -9,8 +9,9 @@ use iolab_statistics::DecisionRules;
 use iolab_study::{Analysis, Design, Study, analyse, describe_design, next};
 
 use crate::folder::Folder;
+use crate::place::{Permissions, Place};
 use crate::reading::lay_out;
-use crate::trials::{Permissions, Running};
+use crate::trials::Running;
 use crate::{cost, folder, hooks, report};
 
 /// Runs studies.
@@ -39,7 +40,7 @@ impl StudyRunner<'_> {
     /// What is wrong with it.
     pub fn announcement(&self, study: &Study, job: &str) -> Result<String, Failure> {
         let design = lay_out(study)?;
-        let cost = cost::of(&self.pipeline, study, &design, job)?;
+        let cost = cost::of(&self.pipeline, &Place::of(study, self.permissions), study, &design, job)?;
         Ok(describe_design(study, &design) + &cost.describe())
     }
 
@@ -51,9 +52,9 @@ impl StudyRunner<'_> {
         let _lock = folder.lock()?;
         let design = lay_out(study)?;
         let job = folder.job()?;
-        let cost = cost::of(&self.pipeline, study, &design, &job)?;
+        let place = Place::of(study, self.permissions);
+        let cost = cost::of(&self.pipeline, &place, study, &design, &job)?;
         let console = self.pipeline.console;
-        let permissions = self.permissions.on(study);
         console.show(&(describe_design(study, &design) + &cost.describe()));
         // From here on, the trials and their order are fixed.
         let running = Running {
@@ -62,7 +63,7 @@ impl StudyRunner<'_> {
             design: &design,
             job: &job,
             cost: &cost,
-            permissions: &permissions,
+            place: &place,
             engines: self.pipeline.engines,
             console,
         };

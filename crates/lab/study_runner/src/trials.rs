@@ -22,6 +22,7 @@ use iolab_study::{Before, Design, JobSetting, JobSource, Step, Study, TrialId, T
 
 use crate::cost::Cost;
 use crate::folder::Folder;
+use crate::place::{Place, cut_short, environment};
 use crate::preconditioning::Target;
 use crate::progress::Progress;
 use crate::{folder, hooks, preconditioning};
@@ -34,7 +35,7 @@ pub(crate) struct Running<'s> {
     /// Text of the study's job.
     pub(crate) job: &'s str,
     pub(crate) cost: &'s Cost,
-    pub(crate) permissions: &'s Permissions,
+    pub(crate) place: &'s Place<'s>,
     pub(crate) engines: Engines,
     pub(crate) console: &'s dyn Console,
 }
@@ -70,13 +71,13 @@ impl Running<'_> {
         match step {
             Step::Trial(trial) => {
                 self.write_level(*trial, results)?;
-                shell("set_up", self.study.set_up.as_deref(), self.folder, *trial)?;
+                self.shell("set_up", self.study.set_up.as_deref(), *trial)?;
                 let ran = match self.study.job {
                     JobSource::Command(_) => run_command(self.folder, *trial),
                     _ => self.run_job(step),
                 };
                 // In any case, and before a failure of the trial is reported.
-                shell("tear_down", self.study.tear_down.as_deref(), self.folder, *trial)?;
+                self.shell("tear_down", self.study.tear_down.as_deref(), *trial)?;
                 ran
             }
             Step::Purge(before) => {
@@ -97,7 +98,7 @@ impl Running<'_> {
                 let total = (!has_devices).then_some(bytes);
                 let mut progress = Shown::new(self.console, "precondition: fill", ProgressUnit::Bytes, total);
                 let recording = self.folder.recording_of(step);
-                run_job(self.folder, step, self.permissions, &mut || progress.at(written(&recording)))
+                run_job(self.folder, step, self.place, &mut || progress.at(written(&recording)))
             }
             Step::Prepare(_) => {
                 self.write_job(step, self.own_job().unwrap_or_default())?;
@@ -152,14 +153,49 @@ impl Running<'_> {
     }
 
     fn nothing_came_of(&self, step: &Step) -> Failure {
-        let log = self.folder.recording_of(step).with_extension("log");
+        let recording = self.folder.recording_of(step);
+        let log = recording.with_extension("log");
+        let kept = recordings::load(&recording).ok().map(|loaded| loaded.recording);
+        if let Some(why) = kept.and_then(|kept| cut_short(self.study, &kept)) {
+            let (name, kept, folder) = (step.name(), recording.display(), self.folder.path().display());
+            return Failure::failed(format!(
+                "{name} was cut short: {why}\nwhat was measured is in {kept}, which does not count; go on with: iolab study resume {folder}"
+            ));
+        }
         let told = iolab_bounded_read::read_text(&log, LOG).unwrap_or_default();
         let what = if matches!(step, Step::Trial(_)) { "the trial" } else { "the preconditioning" };
         Failure::failed(format!("{what} {} failed:\n{told}", step.name()))
     }
 
     fn run_job(&self, step: &Step) -> Result<bool, Failure> {
-        run_job(self.folder, step, self.permissions, &mut || {})
+        run_job(self.folder, step, self.place, &mut || {})
+    }
+
+    /// Runs a command of the study, with the trial in its environment, in its own process group: a
+    /// terminal's SIGINT does not end the cleanup.
+    fn shell(&self, what: &str, command: Option<&str>, trial: TrialId) -> Result<(), Failure> {
+        let Some(command) = command else { return Ok(()) };
+        let job = self.folder.job_of_step(&Step::Trial(trial));
+        let status = Command::new("sh")
+            .args(["-c", command])
+            .env("IOLAB_BLOCK", trial.block.to_string())
+            .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
+            .env("IOLAB_JOB", absolute(&job))
+            .env("PATH", hooks::path()?)
+            .envs(environment(self.study))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .process_group(0)
+            .status()
+            .with_context(|| format!("starting {what}"))?;
+        if !status.success() && !was_interrupted() {
+            let block = trial.block + 1;
+            return Err(Failure::failed(format!(
+                "{what} of block {block} failed ({status}):\n{}",
+                hooks::beginning(command)
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -184,8 +220,8 @@ fn written(recording: &Path) -> u64 {
     loaded.recording.workers.iter().map(of_worker).fold(0, u64::saturating_add)
 }
 
-/// Runs a job by this program; `look` is called about once a second meanwhile.
-fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut dyn FnMut()) -> Result<bool, Failure> {
+/// Runs a job where the study has its trials; `look` is called about once a second meanwhile.
+fn run_job(folder: &Folder, step: &Step, place: &Place<'_>, look: &mut dyn FnMut()) -> Result<bool, Failure> {
     let job = folder.job_of_step(step);
     let recording = folder.recording_of(step);
     let log_path = recording.with_extension("log");
@@ -194,14 +230,14 @@ fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut d
     let errors = log.try_clone().context("the log of a trial")?;
     // On a file system without locks, the log is not locked: see wait_for_orphan.
     let _ = log.try_lock();
-    let child = Command::new(std::env::current_exe().context("finding this program")?)
-        .arg("run")
+    let child = place
+        .command()?
         .arg(&job)
         .arg(format!("--record={}", recording.display()))
         .arg("--eta=never")
         // It is listed as a trial of its study, not separately.
         .arg("--no-db")
-        .args(permissions.words())
+        .args(place.permissions())
         .stdin(Stdio::null())
         .stdout(log)
         .stderr(errors)
@@ -286,57 +322,6 @@ fn was_interrupted() -> bool {
     INTERRUPTS.load(Ordering::Relaxed) > 0
 }
 
-/// Runs a command of the study, with the trial in its environment, in its own process group: a
-/// terminal's SIGINT does not end the cleanup.
-fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: TrialId) -> Result<(), Failure> {
-    let Some(command) = command else { return Ok(()) };
-    let job = folder.job_of_step(&Step::Trial(trial));
-    let status = Command::new("sh")
-        .args(["-c", command])
-        .env("IOLAB_BLOCK", trial.block.to_string())
-        .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
-        .env("IOLAB_JOB", absolute(&job))
-        .env("PATH", hooks::path()?)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .process_group(0)
-        .status()
-        .with_context(|| format!("starting {what}"))?;
-    if !status.success() && !was_interrupted() {
-        let block = trial.block + 1;
-        return Err(Failure::failed(format!(
-            "{what} of block {block} failed ({status}):\n{}",
-            hooks::beginning(command)
-        )));
-    }
-    Ok(())
-}
-
 fn absolute(path: &Path) -> std::path::PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Options of each trial that are not part of the study.
-#[derive(Debug, Clone, Default)]
-pub struct Permissions {
-    /// Devices and files that may be overwritten.
-    pub allow_destroy: Vec<String>,
-    /// Keep the values of environment variables in the recordings.
-    pub keep_secrets: bool,
-}
-
-impl Permissions {
-    /// Adds permissions that follow from the study: a user who names a device may write to the file
-    /// that shows it.
-    pub(crate) fn on(&self, study: &Study) -> Permissions {
-        let mut own = self.clone();
-        own.allow_destroy.extend(study.served.as_ref().map(|device| device.file.clone()));
-        own
-    }
-
-    /// As words of `iolab run`.
-    pub(crate) fn words(&self) -> impl Iterator<Item = String> {
-        let allowed = self.allow_destroy.iter().map(|path| format!("--allow-destroy={path}"));
-        allowed.chain(self.keep_secrets.then(|| "--keep-secrets".to_owned()))
-    }
 }

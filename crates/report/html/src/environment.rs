@@ -128,6 +128,9 @@ pub(crate) fn order(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
     let trials = &outcome.design.trials;
     let rows: Vec<Vec<Cell>> = trials.iter().enumerate().take(MOST_TRIALS).map(row).collect();
     html! {
+        @if let Some(hosts) = &outcome.study.hosts {
+            p { "Each trial was one run on " (name(&hosts.in_words())) "; its ranks began at one moment, and its figures are those of all ranks together." }
+        }
         p { "The trials ran in blocks; each block ran every configuration once, in random order from seed " (number(&outcome.study.seed.to_string())) "." }
         (details(&format!("Order of the {}", counted(trials.len(), "trial", "trials")), &html! {
             (table(&html! { "Trials in the order of the design" }, "Order of the trials", &head, &rows))

@@ -242,8 +242,12 @@ fn environment_section(report: &StudyReport<'_>, outcome: &Outcome<'_>) -> Marku
 }
 
 fn again(report: &StudyReport<'_>, outcome: &Outcome<'_>) -> Markup {
+    let (on_hosts, run) = match &report.study.hosts {
+        None => (String::new(), "run".to_owned()),
+        Some(hosts) => (format!(" --hosts={}", hosts.list()), format!("hosts run --hosts={}", hosts.list())),
+    };
     let commands = format!(
-        "iolab study run STUDY.toml --folder {folder}   # the same order again: seed {seed}\niolab study resume {folder}   # what is missing\niolab run {folder}/jobs/c000.fio   # one configuration by itself\niolab report {folder} -o report.html",
+        "iolab study run STUDY.toml{on_hosts} --folder {folder}   # the same order again: seed {seed}\niolab study resume {folder}   # what is missing\niolab {run} {folder}/jobs/c000.fio   # one configuration by itself\niolab report {folder} -o report.html",
         folder = report.folder,
         seed = report.study.seed,
     );

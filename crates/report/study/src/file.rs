@@ -17,7 +17,7 @@ use toml::Spanned;
 use crate::job_text::JobSource;
 use crate::{
     Axis, DeviceForm, Figure, FigureDirection, JobSetting, Ladder, Measure, Preconditioning, Reported, ServedDevice,
-    StudyError, TextPlace, profile,
+    StudyError, StudyHosts, TextPlace, profile,
 };
 
 pub use place::place_of;
@@ -83,6 +83,9 @@ pub struct Study {
     /// The device that was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<ServedDevice>,
+    /// The hosts that every trial runs on; without them, this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<StudyHosts>,
     /// What was left out because this machine does not have it, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
@@ -222,6 +225,7 @@ impl File {
             quick: self.quick()?,
             device_form: self.device.as_ref().map(|table| table.read(text)).transpose()?,
             served: None,
+            hosts: None,
             left_out: Vec::new(),
             varies_storage: self.varies_storage,
             before_all: self.before_all,
@@ -335,6 +339,7 @@ impl Default for Study {
             quick: None,
             device_form: None,
             served: None,
+            hosts: None,
             left_out: Vec::new(),
             varies_storage: false,
         }
@@ -351,22 +356,6 @@ impl Study {
         let blocks = word.map(|word| word.parse().map_or_else(|_| Blocks::Word(word.to_owned()), Blocks::Number));
         (self.blocks, self.auto_blocks) = Blocks::read(blocks.as_ref(), None)?;
         Ok(())
-    }
-
-    /// The study in its quick form: fewer blocks, other settings.
-    ///
-    /// # Errors
-    /// It has no quick form.
-    pub fn quickened(mut self) -> Result<Study, StudyError> {
-        let quick = self.quick.take().ok_or_else(|| {
-            StudyError::meaning("this study has no quick form: add a [quick] table with blocks and settings")
-        })?;
-        if let Some(blocks) = quick.blocks {
-            (self.blocks, self.auto_blocks) = (blocks, None);
-        }
-        self.settings.retain(|setting| quick.settings.iter().all(|own| own.option != setting.option));
-        self.settings.extend(quick.settings);
-        Ok(self)
     }
 
     /// Applies the settings of a profile that the study does not set itself.

@@ -24,6 +24,9 @@ pub fn describe_design(study: &Study, design: &Design) -> String {
             device.name, device.driven, device.file
         );
     }
+    if let Some(hosts) = &study.hosts {
+        text += &format!("each trial on {}\n", hosts.in_words());
+    }
     for axis in &study.axes {
         let points: Vec<&str> = axis.points.iter().map(|point| point.name.as_str()).collect();
         text += &format!("axis {}: {}\n", axis.name, points.join(", "));

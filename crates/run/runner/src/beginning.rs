@@ -8,6 +8,9 @@ use crate::control::Order;
 use crate::task::Task;
 use crate::watch::Stop;
 
+/// How long before the moment a worker wakes up, ns.
+const SPIN_NS: u64 = 60_000;
+
 /// What an order that comes before the first operation means.
 pub(crate) fn stopped(order: Order) -> Option<Stop> {
     match order {
@@ -35,7 +38,8 @@ pub(crate) fn delay(task: &Task<'_>) -> Option<Stop> {
 
 /// Waits for the moment at which all begin, if it has been agreed on and is still ahead. The kernel
 /// may make timers late by the slack of their thread, 50 us unless somebody has changed it, to save
-/// energy; not this one. Nobody spins: on a machine with more ranks than processors, a worker that
+/// energy; not this one. Waking up takes some ten microseconds all the same, so the worker wakes up
+/// before, and spins for no longer than that: on a machine with more ranks than processors, one that
 /// spins keeps others from beginning.
 pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
     if clock.now_ns() >= origin_ns {
@@ -45,7 +49,7 @@ pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
     // Without it, the worker begins a little later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     while clock.now_ns() < origin_ns {
-        clock.sleep_until(origin_ns, 0);
+        clock.sleep_until(origin_ns, SPIN_NS);
     }
     let _ = rustix::thread::set_current_timer_slack(slack_ns);
 }

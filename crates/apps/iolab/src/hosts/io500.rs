@@ -7,9 +7,10 @@ use iolab_hosts::LaunchWay;
 use iolab_io500::{Io500Phase, PHASES, PhaseResult, PhaseSizes, STONEWALL_SECONDS};
 use iolab_resolve::Mode;
 
+use super::arguments::own_path;
 use super::clients::recording_of;
-use super::launching::{asked, hosts, own_path, started};
-use super::serving::INTERNAL_RANK;
+use super::host_list::hosts;
+use super::launching::{asked, started};
 use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::outcomes::show_outcomes;
 use crate::output::print_for_people;
@@ -115,7 +116,7 @@ fn run(
         // A shell of this machine in place of a remote one: it gets the name of the host as $0.
         None => ["sh", "-c", "exec sh -c \"$1\""].map(str::to_owned).to_vec(),
     };
-    let way = LaunchWay::Shell { words: shell, program, arguments: vec![INTERNAL_RANK.to_owned()] };
+    let way = LaunchWay::Shell { words: shell, program };
     let started = started(&asked, ranks.to_vec(), way, folder.to_owned())?;
     let Some(recording) = recording_of(started, &asked, Mode::Iolab)? else { return Ok(None) };
     if recording.interrupted {

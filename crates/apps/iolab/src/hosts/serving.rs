@@ -17,8 +17,6 @@ use crate::run_options::Asked;
 
 /// This program, whatever its name is and whether its file has been replaced.
 const THIS_PROGRAM: &str = "/proc/self/exe";
-/// The hidden subcommand that serves one rank.
-pub(super) const INTERNAL_RANK: &str = "internal-rank";
 /// The hidden subcommand that runs one job of a client.
 const INTERNAL_JOB: &str = "internal-host-job";
 /// Most bytes of a file that holds the number of a process.

@@ -40,7 +40,7 @@ pub(crate) fn main(words: &[String]) -> Result<u8, ExitFailure> {
     }
     something_to_run(&asked.line)?;
     if asked.run.study.is_asked_for() {
-        return super::study::from_words::run(&asked);
+        return super::study::from_words::run(&asked, None);
     }
     asked.refuse_words_of_studies()?;
     if asked.run.merge_blktrace_only {

@@ -16,6 +16,7 @@ use iolab_study_runner::{
 
 use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::follower::{Followed, Follower};
+use crate::hosts::StudyHostArguments;
 use crate::metrics_file::METRICS;
 use crate::{output, outputs, pipeline};
 
@@ -62,6 +63,8 @@ pub(crate) enum StudyAction {
         /// Use the study's variant for one created device, which is served and attached meanwhile
         #[arg(long, value_name = "NAME")]
         device: Option<String>,
+        #[command(flatten)]
+        hosts: StudyHostArguments,
     },
     /// Run a study; an interrupted study continues where it stopped
     Run {
@@ -80,6 +83,8 @@ pub(crate) enum StudyAction {
         /// Use the study's variant for one created device, which is served and attached meanwhile
         #[arg(long, value_name = "NAME")]
         device: Option<String>,
+        #[command(flatten)]
+        hosts: StudyHostArguments,
         #[command(flatten)]
         passed: Passed,
     },
@@ -102,18 +107,20 @@ pub(crate) enum StudyAction {
 
 pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
     match action {
-        StudyAction::Plan { study: file, blocks, quick, device } => {
+        StudyAction::Plan { study: file, blocks, quick, device, hosts } => {
             let (collection, files) = files_of(file)?;
             let is_part = collection.is_some();
-            let form = StudyForm { blocks: *blocks, quick: *quick, device: device.clone(), is_part };
+            let hosts = hosts.read()?;
+            let form = StudyForm { blocks: *blocks, quick: *quick, hosts, device: device.clone(), is_part };
             with_device(device.as_deref(), || one_after_another(&files, |file| plan(file, &form)))
         }
-        StudyAction::Run { study: file, folder, blocks, quick, device, passed } => {
-            let form = StudyForm { blocks: *blocks, quick: *quick, device: device.clone(), is_part: false };
+        StudyAction::Run { study: file, folder, blocks, quick, device, hosts, passed } => {
+            let hosts = hosts.read()?;
+            let form = StudyForm { blocks: *blocks, quick: *quick, hosts, device: device.clone(), is_part: false };
             let path = folder.clone().unwrap_or_else(|| unasked_folder(file));
             let permissions = passed.permissions();
             with_device(device.as_deref(), || {
-                let begun = begin(&pipeline::pipeline(), file, &path, &form)?;
+                let begun = begin(&pipeline::pipeline(), file, &path, &form, &permissions)?;
                 one_after_another(&begun, |(folder, study)| go_on(&runner(&permissions), passed.shown(), folder, study))
             })
         }

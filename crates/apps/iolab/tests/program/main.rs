@@ -29,6 +29,7 @@ mod fs_making;
 mod fs_resizing;
 mod hostile_input;
 mod hosts;
+mod hosts_studies;
 mod job_language;
 mod killed_run;
 mod manners;

@@ -1,5 +1,8 @@
 //! Ranks: the parts of one run, started as a launcher starts them, and merged.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
 use iolab_aggregate::{Latency, WholeRun};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
@@ -10,7 +13,7 @@ use crate::hosts::{Host, jobs, total_ios};
 use crate::support::{Lab, read_recording};
 
 /// The processes below one whose command line has this word.
-fn descendants_named(pid: i32, word: &str) -> Vec<i32> {
+pub(super) fn descendants_named(pid: i32, word: &str) -> Vec<i32> {
     let mut found = Vec::new();
     for child in crate::support::children(pid) {
         let line = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
@@ -21,14 +24,14 @@ fn descendants_named(pid: i32, word: &str) -> Vec<i32> {
 }
 
 /// Whether a process was forked by one of the same command line.
-fn is_worker(pid: i32) -> bool {
+pub(super) fn is_worker(pid: i32) -> bool {
     let of = |pid: i32, what: &str| std::fs::read_to_string(format!("/proc/{pid}/{what}")).unwrap_or_default();
     let parent = of(pid, "stat").rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
     parent.is_some_and(|parent| of(parent, "cmdline") == of(pid, "cmdline"))
 }
 
 /// What the ranks on this machine have kept so far.
-fn partials(lab: &Lab) -> Vec<Recording> {
+pub(super) fn partials(lab: &Lab) -> Vec<Recording> {
     let files = std::fs::read_dir(lab.path("recordings")).into_iter().flatten().flatten().map(|entry| entry.path());
     let partials = files.filter(|path| path.extension().is_some_and(|extension| extension == "partial"));
     let read = |path: std::path::PathBuf| Some(Partial::read(&std::fs::read(path).ok()?).ok()?.into_recording());
@@ -36,8 +39,8 @@ fn partials(lab: &Lab) -> Vec<Recording> {
 }
 
 /// A remote shell that stays on this machine.
-const SHELL: &str = "--rsh=sh rsh";
-const SHELL_TEXT: &str = "shift; exec sh -c \"$*\"\n";
+pub(super) const SHELL: &str = "--rsh=sh rsh";
+pub(super) const SHELL_TEXT: &str = "shift; exec sh -c \"$*\"\n";
 
 const JOB: &str = "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=4m\nnumjobs=2\n[first]\nhosts=0\nioengine=null\nrw=write\nbs=4k\nsize=1m\n";
 
@@ -317,12 +320,20 @@ fn a_launch_that_cannot_be_says_why() {
     run(&["--hosts=a:0", SHELL, "job.fio"]).ended(2, "number of ranks");
     run(&["--hosts=a", SHELL, "--dir=/no/such/folder", "job.fio"]).ended(2, "/no/such/folder");
     run(&["--hosts=a", SHELL, "job.fio", "--rank=0/2"]).ended(2, "--rank does not go with hosts run");
-    run(&["--hosts=a", SHELL, "job.fio", "--repeat=3"]).ended(2, "a study runs on one machine");
     let shown = run(&["--hosts=a,b:2", SHELL, "--show", "job.fio"]).ended(0, "").printed();
     assert_eq!(shown.lines().map(|line| line.split(' ').nth(2).unwrap()).collect::<Vec<_>>(), ["a", "b", "b"]);
-    let shown = run(&["--hosts=a,b:2", "--mpi", "--show", "job.fio"]).ended(0, "").printed();
-    assert!(
-        shown.starts_with("mpirun --host a:1,b:2 -np 3 ") && shown.ends_with("iolab-rank run job.fio\n"),
-        "{shown}"
-    );
+    // Which launcher is on this machine, if any, is not known here.
+    for (version, line) in [
+        ("Open MPI", "--host a:1,b:2 -np 3 --bind-to none --mca odls_base_sigkill_timeout 3"),
+        ("HYDRA", "-hosts a:1,b:2 -n 3"),
+    ] {
+        let launcher = lab.file("launcher", format!("#!/bin/sh\necho '{version} 1.2'\n"));
+        std::fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
+        let mpirun = format!("--mpirun={}", launcher.display());
+        let shown = run(&["--hosts=a,b:2", "--mpi", &mpirun, "--show", "job.fio"]).ended(0, "is of ").printed();
+        assert!(shown.starts_with(&format!("{} {line} ", launcher.display())), "{shown}");
+        assert!(shown.ends_with("iolab-rank run job.fio\n"), "{shown}");
+    }
+    run(&["--hosts=a", "--mpi", "--mpirun=/no/such", "job.fio"]).ended(1, "--mpirun=COMMAND");
+    run(&["--hosts=a", "--mpi", "--mpirun=echo", "job.fio"]).ended(2, "neither of Open MPI nor with Hydra");
 }

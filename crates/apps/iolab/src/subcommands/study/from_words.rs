@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use iolab_jobfile::command_line::CommandLine;
 use iolab_jobfile::{Diagnostic, DiagnosticSeverity, OPTIONS, find_option, suggest};
 use iolab_pipeline::read_job_file;
-use iolab_study::{Figure, JobSource, Ladder, Preconditioning, Slo, Study, StudyError, axis_of_words};
+use iolab_study::{Figure, JobSource, Ladder, Preconditioning, Slo, Study, StudyError, StudyHosts, axis_of_words};
 use iolab_study_runner::{Folder, Permissions, StudyRunner, complete};
 
 use crate::engine_registry;
@@ -14,8 +14,11 @@ use crate::pipeline;
 use crate::run_options::{Asked, StudyWords, refuse_beside_a_study};
 
 /// Runs the study that a command line describes, or continues it.
-pub(crate) fn run(asked: &Asked) -> Result<u8, ExitFailure> {
-    let (study, job, path) = read(asked)?;
+pub(crate) fn run(asked: &Asked, hosts: Option<StudyHosts>) -> Result<u8, ExitFailure> {
+    let (mut study, job, path) = read(asked)?;
+    if let Some(hosts) = hosts {
+        study = study.on_hosts(hosts).map_err(|error| ExitFailure::mistake(format!("iolab: {error}")))?;
+    }
     let permissions =
         Permissions { allow_destroy: asked.run.allow_destroy.clone(), keep_secrets: asked.run.keep_secrets };
     let runner =
