@@ -39,8 +39,8 @@ pub(crate) fn delay(task: &Task<'_>) -> Option<Stop> {
 /// Waits for the moment at which all begin, if it has been agreed on and is still ahead. The kernel
 /// may make timers late by the slack of their thread, 50 us unless somebody has changed it, to save
 /// energy; not this one. Waking up takes some ten microseconds all the same, so the worker wakes up
-/// before, and spins for no longer than that: on a machine with more ranks than processors, one that
-/// spins keeps others from beginning.
+/// before, and spins for no longer than that: on a machine with more ranks than processors, one
+/// that spins keeps others from beginning.
 pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
     if clock.now_ns() >= origin_ns {
         return;
