@@ -146,11 +146,7 @@ impl Executor {
     pub fn run<F: Future>(&mut self, driver: &mut impl Driver, main: F) -> Result<F::Output, Stalled> {
         let (mut main, mut output) = (pin!(main), None);
         self.run_until(driver, &mut |context| {
-            output = match main.as_mut().poll(context) {
-                Poll::Ready(answer) => Some(answer),
-                Poll::Pending => None,
-            };
-            output.is_some()
+            main.as_mut().poll(context).map(|answer| output = Some(answer)).is_ready()
         })?;
         output.ok_or(Stalled)
     }
