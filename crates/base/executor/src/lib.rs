@@ -145,14 +145,13 @@ impl Executor {
     /// [`Stalled`] if `main` can never be done.
     pub fn run<F: Future>(&mut self, driver: &mut impl Driver, main: F) -> Result<F::Output, Stalled> {
         let (mut main, mut output) = (pin!(main), None);
-        self.run_until(driver, &mut |context| {
-            main.as_mut().poll(context).map(|answer| output = Some(answer)).is_ready()
-        })?;
+        let mut poll_main =
+            |context: &mut Context<'_>| main.as_mut().poll(context).map(|it| output = Some(it)).is_ready();
+        self.run_until(driver, &mut poll_main)?;
         output.ok_or(Stalled)
     }
 
-    /// As [`Executor::run`], compiled once for all futures and drivers: until the future behind
-    /// `poll_main` is ready.
+    /// [`Executor::run`], compiled once for all futures and drivers.
     fn run_until(
         &mut self,
         driver: &mut dyn Driver,
@@ -255,6 +254,8 @@ impl Executor {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Poll;
+
     use super::*;
 
     /// Wakes the waiting task, one turn later.
