@@ -30,18 +30,7 @@ impl Study {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use super::*;
-
-    fn hosts(ranks: &[&str]) -> StudyHosts {
-        StudyHosts {
-            ranks: ranks.iter().map(|one| (*one).to_owned()).collect(),
-            shell: "ssh".to_owned(),
-            program: None,
-            folder: PathBuf::from("/data"),
-        }
-    }
+    use crate::study_hosts::hosts;
 
     #[test]
     fn what_has_no_meaning_there_is_refused() {

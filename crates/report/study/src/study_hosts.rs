@@ -35,18 +35,20 @@ impl StudyHosts {
     }
 }
 
+/// Hosts for tests, one for each rank.
+#[cfg(test)]
+pub(crate) fn hosts(ranks: &[&str]) -> StudyHosts {
+    StudyHosts {
+        ranks: ranks.iter().map(|one| (*one).to_owned()).collect(),
+        shell: "ssh".to_owned(),
+        program: None,
+        folder: PathBuf::from("/data"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hosts(ranks: &[&str]) -> StudyHosts {
-        StudyHosts {
-            ranks: ranks.iter().map(|one| (*one).to_owned()).collect(),
-            shell: "ssh".to_owned(),
-            program: None,
-            folder: PathBuf::from("/data"),
-        }
-    }
 
     #[test]
     fn the_list_is_what_the_option_takes() {

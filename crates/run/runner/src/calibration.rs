@@ -25,7 +25,7 @@ use iolab_recording::{Calibration, LoopCost, METHOD, TimerLateness};
 use iolab_workload::{BufferFiller, OpStream};
 
 use crate::choice;
-use crate::choice::{Asked, Chosen, Parts};
+use crate::choice::{Chosen, LoopInputs, Parts};
 use crate::control::Control;
 use crate::deliver::Mailbox;
 use crate::hot_loop::HotLoop;
@@ -179,7 +179,11 @@ fn run_on<L: Lane>(
 ) -> Result<u64, Fatal> {
     let stretches = Stretches { task, lane, stream, pool: &mut pool, filler };
     let origin_ns = task.clock.now_ns();
-    choice::choose(task, Asked { arrivals: None, following: None, synchronous: L::SYNCHRONOUS, origin_ns }, stretches)
+    choice::choose(
+        task,
+        LoopInputs { arrivals: None, following: None, synchronous: L::SYNCHRONOUS, origin_ns },
+        stretches,
+    )
 }
 
 /// A trial, once recorder and pacer are chosen.

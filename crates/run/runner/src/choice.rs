@@ -83,8 +83,8 @@ fn notes(task: &Task<'_>) -> bool {
     task.spools.operations.is_some() || Teller::of_operations(task.plan, task.telling).is_some()
 }
 
-/// What a job asks for that a loop is chosen by, besides its plan.
-pub(crate) struct Asked {
+/// What a loop is chosen by and begins with, besides the plan of its job.
+pub(crate) struct LoopInputs {
     /// Replace the plan's rates.
     pub(crate) arrivals: Option<Schedule>,
     /// The times and the order of a trace.
@@ -95,12 +95,12 @@ pub(crate) struct Asked {
 }
 
 /// Chooses the loop of a job; of a special one, the loop without what is special in it.
-pub(crate) fn choose<C: Chosen>(task: &Task<'_>, asked: Asked, chosen: C) -> Result<C::Answer, Fatal> {
+pub(crate) fn choose<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) -> Result<C::Answer, Fatal> {
     let plan = task.plan;
-    let Asked { synchronous, origin_ns, .. } = asked;
+    let LoopInputs { synchronous, origin_ns, .. } = inputs;
     let tally = tally(task, origin_ns);
     let measurement = &plan.measurement;
-    let paced = is_paced(plan, &asked);
+    let paced = is_paced(plan, &inputs);
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
     if paced
         || is_special(task)
@@ -111,7 +111,7 @@ pub(crate) fn choose<C: Chosen>(task: &Task<'_>, asked: Asked, chosen: C) -> Res
         || (latencies != [true; 3] && latencies != [false; 3])
     {
         let recorder = detailed(task, tally, synchronous, origin_ns)?;
-        if paced { chosen.go(recorder, pacer(plan, asked)) } else { chosen.go(recorder, Unpaced) }
+        if paced { chosen.go(recorder, pacer(plan, inputs)) } else { chosen.go(recorder, Unpaced) }
     } else if latencies == [false; 3] {
         chosen.go(CountingRecorder::new(tally), Unpaced)
     } else if counts_files(plan) {
@@ -124,15 +124,15 @@ pub(crate) fn choose<C: Chosen>(task: &Task<'_>, asked: Asked, chosen: C) -> Res
 /// Chooses the loop of a job, special or not.
 pub(crate) fn choose_specially<C: ChosenSpecially>(
     task: &Task<'_>,
-    asked: Asked,
+    inputs: LoopInputs,
     chosen: C,
 ) -> Result<C::Answer, Fatal> {
     let plan = task.plan;
     if !is_special(task) {
-        return choose(task, asked, chosen);
+        return choose(task, inputs, chosen);
     }
-    let recorder = detailed(task, tally(task, asked.origin_ns), asked.synchronous, asked.origin_ns)?;
-    let pacer = pacer(plan, asked);
+    let recorder = detailed(task, tally(task, inputs.origin_ns), inputs.synchronous, inputs.origin_ns)?;
+    let pacer = pacer(plan, inputs);
     if plan.verify.is_some() {
         return chosen.go_verifying(recorder, pacer);
     }
@@ -152,12 +152,12 @@ pub(crate) fn choose_specially<C: ChosenSpecially>(
     if notes(task) { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
 }
 
-fn is_paced(plan: &WorkerPlan, asked: &Asked) -> bool {
-    plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some() || asked.following.is_some()
+fn is_paced(plan: &WorkerPlan, inputs: &LoopInputs) -> bool {
+    plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some() || inputs.following.is_some()
 }
 
-fn pacer(plan: &WorkerPlan, asked: Asked) -> Paced {
-    Paced::new(&plan.pacing, asked.arrivals, plan.queue.depth as usize).follow(asked.following)
+fn pacer(plan: &WorkerPlan, inputs: LoopInputs) -> Paced {
+    Paced::new(&plan.pacing, inputs.arrivals, plan.queue.depth as usize).follow(inputs.following)
 }
 
 /// Whether there is a log of operations or intervals.

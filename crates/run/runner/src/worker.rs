@@ -12,7 +12,7 @@ use iolab_workload::{BufferFiller, OpStream, Source};
 use crate::beginning::{delay, stopped, wait_for_the_beginning};
 use crate::cgroup::InCgroup;
 use crate::changes::writes;
-use crate::choice::{Asked, Chosen, ChosenSpecially, Parts};
+use crate::choice::{Chosen, ChosenSpecially, LoopInputs, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::given::{read_arrivals, supplied};
 use crate::hot_loop::HotLoop;
@@ -58,16 +58,16 @@ struct Stage {
 }
 
 /// The loops that are compiled for a lane: [`plain_loops`] or [`all_loops`].
-pub(crate) type Loops<L> = for<'a, 'b> fn(Measured<'a, 'b, L>, Asked) -> Result<Stop, Fatal>;
+pub(crate) type Loops<L> = for<'a, 'b> fn(Measured<'a, 'b, L>, LoopInputs) -> Result<Stop, Fatal>;
 
 /// The loops of jobs that are not special.
-pub(crate) fn plain_loops<L: Lane>(measured: Measured<'_, '_, L>, asked: Asked) -> Result<Stop, Fatal> {
-    choice::choose(measured.task, asked, measured)
+pub(crate) fn plain_loops<L: Lane>(measured: Measured<'_, '_, L>, inputs: LoopInputs) -> Result<Stop, Fatal> {
+    choice::choose(measured.task, inputs, measured)
 }
 
 /// The loops of all jobs.
-pub(crate) fn all_loops<L: Lane>(measured: Measured<'_, '_, L>, asked: Asked) -> Result<Stop, Fatal> {
-    choice::choose_specially(measured.task, asked, measured)
+pub(crate) fn all_loops<L: Lane>(measured: Measured<'_, '_, L>, inputs: LoopInputs) -> Result<Stop, Fatal> {
+    choice::choose_specially(measured.task, inputs, measured)
 }
 
 /// Runs a worker on the lanes of an engine and returns what it measured, even after an error.
@@ -194,7 +194,7 @@ fn on_lane<L: Lane>(
     let origin_ns = task.worker_control.origin_ns();
     let (arrivals, following) = (stage.arrivals.take(), stage.following.take());
     let measured = Measured { task, stage, recording, origin_ns, lane, open };
-    loops(measured, Asked { arrivals, following, synchronous: L::SYNCHRONOUS, origin_ns })
+    loops(measured, LoopInputs { arrivals, following, synchronous: L::SYNCHRONOUS, origin_ns })
 }
 
 /// The measured part, once recorder and pacer are chosen.
