@@ -4,9 +4,9 @@
 //! keeps fork sound and makes the start of a stage a matter of microseconds.
 #![allow(unsafe_code, reason = "island: fork")]
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
@@ -15,6 +15,7 @@ use iolab_plan::{ClockChoice, Plan};
 use iolab_process::{ChildEnd, Fork, exit_now, reap_child, wait_for_child};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 
+use crate::containment::contained;
 use crate::control::Control;
 use crate::deliver::Mailbox;
 use crate::locking::FileLocks;
@@ -48,6 +49,9 @@ pub(crate) struct RunContext {
     pub(crate) supply: Option<Supply>,
     pub(crate) progress: Progress,
     pub(crate) telling: Option<Telling>,
+    /// Whether each worker has panicked. If it is a thread, that thread waits for the end of the
+    /// program.
+    pub(crate) panicked: Vec<AtomicBool>,
 }
 
 /// The clocks workers ask for.
@@ -72,8 +76,26 @@ impl Clocks {
 
 impl RunContext {
     /// Runs worker `index` on the calling thread and delivers its recording. False when it cannot
-    /// be delivered.
-    pub(crate) fn live(&self, index: usize) -> bool {
+    /// be delivered. If the worker panics, `end` is called instead, with the same value.
+    pub(crate) fn live(self: &Arc<Self>, index: usize, end: impl FnOnce(bool) -> Infallible + 'static) -> bool {
+        let context = Arc::clone(self);
+        let answer = move |message| {
+            let number = context.plan.workers[index].number;
+            context.panicked[index].store(true, Ordering::Release);
+            end(context.deliver(index, &crashed(number, 0, format!("internal error: {message}"))))
+        };
+        contained(answer, || self.deliver(index, &self.recording_of(index)))
+    }
+
+    /// Hands over the recording of worker `index`, which is then done.
+    fn deliver(&self, index: usize, recording: &WorkerRecording) -> bool {
+        self.progress.finish(index);
+        let delivered = self.mailbox[index].put(recording).is_ok();
+        self.control.worker_control(index).set_state(State::Done);
+        delivered
+    }
+
+    fn recording_of(&self, index: usize) -> WorkerRecording {
         let plan = &self.plan.workers[index];
         let task = Task {
             plan,
@@ -92,19 +114,14 @@ impl RunContext {
             peers: Peers::of(&self.control, &self.plan.workers, index),
             others: Some(Others { control: &self.control, workers: &self.plan.workers }),
         };
-        let recording = match engine_of(&self.engines, plan) {
-            Some(engine) => catch_unwind(AssertUnwindSafe(|| (engine.live)(&task)))
-                .unwrap_or_else(|panic| crashed(plan.number, 0, format!("internal error: {}", said(&*panic)))),
+        match engine_of(&self.engines, plan) {
+            Some(engine) => (engine.live)(&task),
             None => crashed(plan.number, 0, format!("this build does not contain the engine {}", plan.engine.name)),
-        };
-        self.progress.finish(index);
-        let delivered = self.mailbox[index].put(&recording).is_ok();
-        task.worker_control.set_state(State::Done);
-        delivered
+        }
     }
 
     /// Starts every worker that runs as a thread. Returns their handles by worker.
-    pub(crate) fn spawn_threads(self: &Arc<RunContext>) -> Result<Vec<Option<JoinHandle<()>>>, RunError> {
+    pub(crate) fn spawn_threads(self: &Arc<Self>) -> Result<Vec<Option<JoinHandle<()>>>, RunError> {
         let mut threads = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
             if !worker.process.thread {
@@ -113,7 +130,11 @@ impl RunContext {
             }
             let context = Arc::clone(self);
             let body = move || {
-                context.live(index);
+                context.live(index, |_| {
+                    loop {
+                        std::thread::park();
+                    }
+                });
             };
             let spawned = std::thread::Builder::new().name(worker.job.replace('\0', "")).spawn(body);
             threads.push(Some(spawned.map_err(|source| RunError::Start { job: worker.job.clone(), source })?));
@@ -122,7 +143,7 @@ impl RunContext {
     }
 
     /// Forks every worker that runs as a process. Returns their process ids by worker.
-    pub(crate) fn fork_processes(&self) -> Result<Vec<Option<i32>>, RunError> {
+    pub(crate) fn fork_processes(self: &Arc<Self>) -> Result<Vec<Option<i32>>, RunError> {
         let mut pids = vec![None; self.plan.workers.len()];
         for (index, worker) in self.plan.workers.iter().enumerate() {
             if worker.process.thread {
@@ -134,8 +155,8 @@ impl RunContext {
                 Ok(Fork::Parent(pid)) => pids[index] = Some(pid),
                 Ok(Fork::Child) => {
                     iolab_process::map_large_allocations();
-                    let delivered = self.live(index);
-                    exit_now(i32::from(!delivered));
+                    let end = |delivered: bool| exit_now(i32::from(!delivered));
+                    end(self.live(index, end));
                 }
                 Err(source) => {
                     pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
@@ -155,7 +176,10 @@ pub(crate) fn in_child(work: impl FnOnce()) -> bool {
     // no lock held by another thread.
     match unsafe { iolab_process::fork() } {
         Ok(Fork::Parent(pid)) => wait_for_child(pid) == ChildEnd::Exited(0),
-        Ok(Fork::Child) => exit_now(i32::from(catch_unwind(AssertUnwindSafe(work)).is_err())),
+        Ok(Fork::Child) => {
+            contained(|_| exit_now(1), work);
+            exit_now(0)
+        }
         Err(_) => false,
     }
 }
@@ -171,11 +195,6 @@ pub(crate) fn process_end(pid: Option<i32>) -> Option<ChildEnd> {
 /// The recording of a worker that could not make its own.
 pub(crate) fn crashed(number: u32, signal: i32, message: String) -> WorkerRecording {
     WorkerRecording { number, outcome: WorkerOutcome::Crashed { signal, message }, ..WorkerRecording::default() }
-}
-
-fn said(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
 /// The delivered recordings, with a substitute for every worker that left none.

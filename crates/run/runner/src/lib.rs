@@ -13,6 +13,7 @@ mod cgroup;
 mod changes;
 mod choice;
 mod closing;
+mod containment;
 mod control;
 mod cpu_use;
 mod deliver;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use iolab_clock::Clock;
 use iolab_guard::Guard;
@@ -100,6 +100,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let spools = plan.workers.iter().map(|worker| spools(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
     let shares = crate::verification::share::shares(plan, empty.started_unix_ns)?;
     let (zones, locks) = (crate::zoned::shares(plan)?, crate::locking::shares(plan)?);
+    let panicked = plan.workers.iter().map(|_| AtomicBool::new(false)).collect();
     let (plan, engines) = (plan.clone(), engines.to_vec());
     let context = Arc::new(RunContext {
         plan,
@@ -116,17 +117,19 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         supply,
         progress,
         telling,
+        panicked,
     });
     let pids = context.fork_processes()?;
 
     let mut supervisor = Supervisor::new(&context, pids, &clock, interrupts, empty);
     let threads = context.spawn_threads().inspect_err(|_| supervisor.give_up())?;
     supervisor.supervise(observer);
-    for (thread, state) in threads.into_iter().zip((0..).map(|worker| context.control.state(worker))) {
-        // A thread that did not end although it was ordered to is left behind. It owns its share of
-        // the common data.
-        if let Some(thread) = thread.filter(|_| state == State::Done) {
-            // Panics were caught inside.
+    for (worker, thread) in threads.into_iter().enumerate() {
+        // A thread that did not end although it was ordered to, or that panicked, is left behind.
+        // It owns its share of the common data.
+        let ends = context.control.state(worker) == State::Done && !context.panicked[worker].load(Ordering::Acquire);
+        if let Some(thread) = thread.filter(|_| ends) {
+            // Panics do not get out of it.
             let _ = thread.join();
         }
     }
