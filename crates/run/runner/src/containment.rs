@@ -1,29 +1,41 @@
 //! Keeping a panic within the worker in which it happens.
 //!
-//! The panic is answered by the panic hook, before anything unwinds: published programs abort on
-//! panics, which makes them a fifth smaller.
+//! Published programs abort on panics, which makes them smaller. There, the panic hook ends the
+//! worker, because nothing can be caught.
 
-use std::any::Any;
+#[cfg(any(panic = "abort", test))]
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::panic::{PanicHookInfo, set_hook, take_hook};
-use std::sync::Once;
 
-/// What to do when the thread panics: it gets the message and does not return.
+/// Does `work` on the calling thread. If it panics, the message is printed, and `answer` gets the
+/// message. Where panics abort, `answer` is called before anything is released: locks that `work`
+/// took stay taken.
+pub(crate) fn contained<T>(answer: impl FnOnce(String) -> Infallible + 'static, work: impl FnOnce() -> T) -> T {
+    #[cfg(not(panic = "abort"))]
+    return match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+        Ok(value) => value,
+        Err(panic) => match answer(message(&*panic)) {},
+    };
+    #[cfg(panic = "abort")]
+    answered_by_hook(answer, work)
+}
+
+/// What the panic hook calls on the thread that panics.
+#[cfg(any(panic = "abort", test))]
 type Answer = Box<dyn FnOnce(String) -> Infallible>;
 
+#[cfg(any(panic = "abort", test))]
 thread_local! {
     static ANSWER: RefCell<Option<Answer>> = const { RefCell::new(None) };
 }
 
-/// Does `work` on the calling thread. If it panics, the message is printed, and `answer` gets the
-/// message. Since `answer` does not return, nothing that `work` held is released: locks that were
-/// taken stay taken.
-pub(crate) fn contained<T>(answer: impl FnOnce(String) -> Infallible + 'static, work: impl FnOnce() -> T) -> T {
-    static HOOK: Once = Once::new();
+/// [`contained`] without catching. No hook can be set or taken any more while an answer waits.
+#[cfg(any(panic = "abort", test))]
+fn answered_by_hook<T>(answer: impl FnOnce(String) -> Infallible + 'static, work: impl FnOnce() -> T) -> T {
+    static HOOK: std::sync::Once = std::sync::Once::new();
     HOOK.call_once(|| {
-        let print = take_hook();
-        set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
             print(panic);
             let answer = ANSWER.try_with(|answer| answer.try_borrow_mut().ok().and_then(|mut answer| answer.take()));
             if let Ok(Some(answer)) = answer {
@@ -37,7 +49,7 @@ pub(crate) fn contained<T>(answer: impl FnOnce(String) -> Infallible + 'static, 
     value
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".to_owned())
 }
@@ -45,36 +57,58 @@ fn message(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc;
+    use std::process::Command;
+    use std::sync::mpsc::{Sender, channel};
+
+    /// An answer that sends the message and stays on its thread.
+    fn sent_to(sender: Sender<String>) -> impl FnOnce(String) -> Infallible {
+        move |message| {
+            sender.send(message).unwrap();
+            loop {
+                std::thread::park();
+            }
+        }
+    }
 
     #[test]
-    fn a_panic_is_answered_on_its_thread_and_goes_no_further() {
-        let (sender, receiver) = mpsc::channel();
+    fn a_panic_is_answered_on_its_thread() {
+        let (sender, receiver) = channel();
+        std::thread::spawn(|| contained(sent_to(sender), || panic!("on operation {}", 3)));
+        assert_eq!(receiver.recv().unwrap(), "on operation 3");
+    }
+
+    #[test]
+    fn the_hook_answers_before_anything_unwinds() {
+        // The test program could not end while its hook waits.
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "--ignored", "--nocapture", "containment::tests::with_the_hook"]);
+        let ended = program.output().unwrap();
+        let errors = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(23), "{errors}");
+        assert!(errors.contains("on operation 3") && !errors.contains("unwound"), "{errors}");
+    }
+
+    /// Ends with status 23 if all is well.
+    #[test]
+    #[ignore = "ends the program: the test above starts it"]
+    fn with_the_hook() {
+        struct Unwound;
+        impl Drop for Unwound {
+            fn drop(&mut self) {
+                eprintln!("unwound");
+            }
+        }
+        let (sender, receiver) = channel();
         let unharmed = sender.clone();
-        std::thread::spawn(move || {
-            let answer = move |message| {
-                sender.send(message).unwrap();
-                loop {
-                    std::thread::park();
-                }
-            };
-            contained(answer, || panic!("on the {}rd operation", 3));
+        std::thread::spawn(|| {
+            answered_by_hook(sent_to(sender), || {
+                let _unwound = Unwound;
+                panic!("on operation {}", 3)
+            })
         });
-        assert_eq!(receiver.recv().unwrap(), "on the 3rd operation");
-        // Another thread has its own answer, and none after its work.
-        let other = std::thread::spawn(move || {
-            let value = contained(
-                move |message| {
-                    unharmed.send(message).unwrap();
-                    loop {
-                        std::thread::park()
-                    }
-                },
-                || 7,
-            );
-            (value, ANSWER.take().is_none())
-        });
-        assert_eq!(other.join().unwrap(), (7, true));
-        assert!(receiver.try_recv().is_err(), "work that does not panic is not answered");
+        assert_eq!(receiver.recv().unwrap(), "on operation 3");
+        let other = std::thread::spawn(|| (answered_by_hook(sent_to(unharmed), || 7), ANSWER.take().is_none()));
+        assert_eq!(other.join().unwrap(), (7, true), "another thread works on and has no answer afterwards");
+        std::process::exit(23);
     }
 }
