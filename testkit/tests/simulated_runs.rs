@@ -314,21 +314,6 @@ fn a_job_that_fails_leaves_the_others_alone() {
     );
 }
 
-#[test]
-fn a_job_that_panics_leaves_the_others_alone() {
-    let clock = Clock::simulated(S);
-    make_device("panicking", &clock, |n, _| if n == 3 { panic!("operation {n}") } else { Fate::Served(MS) });
-    make_device("unaffected", &clock, |_, _| Fate::Served(MS));
-    let text = "[a]\nrw=randread\nsize=1m\nfilename=panicking\n[b]\nrw=randread\nsize=1m\nfilename=unaffected\n";
-    let recording = run(text, &clock);
-    let message = "internal error: operation 3".to_owned();
-    assert_eq!(recording.workers[0].outcome, WorkerOutcome::Crashed { signal: 0, message });
-    assert_eq!(
-        (&recording.workers[1].outcome, recording.workers[1].directions[0].ios),
-        (&WorkerOutcome::Finished, 256)
-    );
-}
-
 /// Interrupts once when every worker runs, and again when the workers have had time to obey.
 struct Impatient<'a> {
     interrupts: &'a AtomicU32,

@@ -4,7 +4,6 @@
 //! keeps fork sound and makes the start of a stage a matter of microseconds.
 #![allow(unsafe_code, reason = "island: fork")]
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -75,16 +74,16 @@ impl Clocks {
 }
 
 impl RunContext {
-    /// Runs worker `index` on the calling thread and delivers its recording. False when it cannot
-    /// be delivered. If the worker panics, `end` is called instead, with the same value.
-    pub(crate) fn live(self: &Arc<Self>, index: usize, end: impl FnOnce(bool) -> Infallible + 'static) -> bool {
+    /// Runs worker `index` on the calling thread, delivers its recording, and calls `end` with
+    /// whether it could be delivered.
+    pub(crate) fn live(self: &Arc<Self>, index: usize, end: fn(bool)) {
         let context = Arc::clone(self);
         let answer = move |message| {
             let number = context.plan.workers[index].number;
             context.panicked[index].store(true, Ordering::Release);
-            end(context.deliver(index, &crashed(number, 0, format!("internal error: {message}"))))
+            end(context.deliver(index, &crashed(number, 0, format!("internal error: {message}"))));
         };
-        contained(answer, || self.deliver(index, &self.recording_of(index)))
+        contained(answer, || end(self.deliver(index, &self.recording_of(index))));
     }
 
     /// Hands over the recording of worker `index`, which is then done.
@@ -130,16 +129,24 @@ impl RunContext {
             }
             let context = Arc::clone(self);
             let body = move || {
-                context.live(index, |_| {
-                    loop {
-                        std::thread::park();
-                    }
-                });
+                context.live(index, drop);
             };
             let spawned = std::thread::Builder::new().name(worker.job.replace('\0', "")).spawn(body);
             threads.push(Some(spawned.map_err(|source| RunError::Start { job: worker.job.clone(), source })?));
         }
         Ok(threads)
+    }
+
+    /// Waits for the threads of workers that are done. A thread that did not end although it was
+    /// ordered to, or that panicked, is left behind. It owns its share of the common data.
+    pub(crate) fn join(&self, threads: Vec<Option<JoinHandle<()>>>) {
+        for (worker, thread) in threads.into_iter().enumerate() {
+            let ends = self.control.state(worker) == State::Done && !self.panicked[worker].load(Ordering::Acquire);
+            if let Some(thread) = thread.filter(|_| ends) {
+                // Panics do not get out of it.
+                let _ = thread.join();
+            }
+        }
     }
 
     /// Forks every worker that runs as a process. Returns their process ids by worker.
@@ -155,8 +162,7 @@ impl RunContext {
                 Ok(Fork::Parent(pid)) => pids[index] = Some(pid),
                 Ok(Fork::Child) => {
                     iolab_process::map_large_allocations();
-                    let end = |delivered: bool| exit_now(i32::from(!delivered));
-                    end(self.live(index, end));
+                    self.live(index, |delivered| exit_now(i32::from(!delivered)));
                 }
                 Err(source) => {
                     pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_plan::{ClockChoice, Plan, WorkerPlan};
-use iolab_recording::{Event, FORMAT, HostFacts, Recording, Redaction, State};
+use iolab_recording::{Event, FORMAT, HostFacts, Recording, Redaction};
 
 use crate::control::Control;
 use crate::deliver::Mailbox;
@@ -124,15 +124,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let mut supervisor = Supervisor::new(&context, pids, &clock, interrupts, empty);
     let threads = context.spawn_threads().inspect_err(|_| supervisor.give_up())?;
     supervisor.supervise(observer);
-    for (worker, thread) in threads.into_iter().enumerate() {
-        // A thread that did not end although it was ordered to, or that panicked, is left behind.
-        // It owns its share of the common data.
-        let ends = context.control.state(worker) == State::Done && !context.panicked[worker].load(Ordering::Acquire);
-        if let Some(thread) = thread.filter(|_| ends) {
-            // Panics do not get out of it.
-            let _ = thread.join();
-        }
-    }
+    context.join(threads);
     let mut recording = supervisor.into_recording();
     context.stream.fill(&mut recording);
     recording.warnings.extend(recording.tool_limits());
