@@ -87,10 +87,9 @@ impl Results<'_> {
     fn sentence(&self, standing: &Standing) -> String {
         let figure = &self.analysis.figures[standing.figure];
         if !standing.conditions.is_empty() {
-            let best = self.by_condition(standing);
             return match self.extremes(standing) {
-                Some(extremes) => format!("{extremes}; {best}"),
-                None => best,
+                Some(extremes) => format!("{extremes}; {}", self.by_condition(standing, true)),
+                None => self.by_condition(standing, false),
             };
         }
         let Some(best) = standing.best else { return "no trial has a value".to_owned() };

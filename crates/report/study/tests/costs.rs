@@ -39,7 +39,7 @@ fn each_condition_says_what_each_choice_adds_to_the_named_baseline() {
     let values = [[50_000.0, 62_000.0, 90_000.0], [400_000.0, 400_000.0, 1_200_000.0]];
     let said = told("mean", "baseline = { layer = \"file\" }", values);
     assert!(
-        said.sentence.starts_with("against layer=file over all 2 conditions, crypt costs most: 2.3x ["),
+        said.sentence.starts_with("against file, over all 2 conditions: crypt costs most, 2.3x ["),
         "{said:?}"
     );
     let first = &said.findings[0];
@@ -55,6 +55,6 @@ fn each_condition_says_what_each_choice_adds_to_the_named_baseline() {
 fn of_a_rate_the_share_is_told() {
     let values = [[20e3, 16e3, 12e3], [80e3, 80e3, 30e3]];
     let said = told("iops", "baseline = { layer = \"file\" }", values);
-    assert!(said.sentence.contains("crypt costs most: 0.47x ["), "{said:?}");
+    assert!(said.sentence.contains("crypt costs most, 0.47x ["), "{said:?}");
     assert!(said.findings[0].contains("; crypt -40.") && said.findings[0].contains("; ext4 -20."), "{said:?}");
 }

@@ -41,16 +41,15 @@ impl Results<'_> {
         let worst = points.first().filter(|point| point.comparison.verdict == Verdict::Worse);
         let best = points.last().filter(|point| point.comparison.verdict == Verdict::Better);
         let words: Vec<String> = [
-            worst.map(|point| format!("{} costs most: {}", point.point, told(point))),
-            best.map(|point| format!("{} gains most: {}", point.point, told(point))),
+            worst.map(|point| format!("{} costs most, {}", point.point, told(point))),
+            best.map(|point| format!("{} gains most, {}", point.point, told(point))),
         ]
         .into_iter()
         .flatten()
         .collect();
         let given = counted(standing.conditions.len() as u64, "condition");
         let against = axis.points.first().map(|point| point.baseline.as_str())?;
-        let name = &self.design.axes[axis.axis];
-        (!words.is_empty()).then(|| format!("against {name}={against} over all {given}, {}", words.join(", ")))
+        (!words.is_empty()).then(|| format!("against {against}, over all {given}: {}", words.join("; ")))
     }
 
     /// A line for each condition: what each choice adds to the baseline, or takes from it.

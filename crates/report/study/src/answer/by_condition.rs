@@ -30,8 +30,9 @@ enum State {
 }
 
 impl Results<'_> {
-    /// The result of one figure under all conditions.
-    pub(super) fn by_condition(&self, standing: &Standing) -> String {
+    /// The result of one figure under all conditions. `told` says that the sentence already has what
+    /// choices cost and gain over all of them.
+    pub(super) fn by_condition(&self, standing: &Standing, told: bool) -> String {
         let winners: Vec<Winner<'_>> =
             standing.conditions.iter().filter_map(|condition| self.winner(standing, condition)).collect();
         if winners.is_empty() {
@@ -46,9 +47,14 @@ impl Results<'_> {
         let leader = leader(&winners);
         let is_leader = |winner: &&Winner<'_>| winner.choice == leader;
         let leads = winners.iter().filter(is_leader).count();
-        let gain = self.gain(standing, &winners, &leader);
+        let gain = |choice: &str| {
+            let over_all = self.over_all(standing, choice).filter(|_| !told);
+            gain(&winners, choice)
+                .map(|range| over_all.map_or(String::new(), |over_all| format!(", {over_all}")) + &range)
+                .unwrap_or_else(|| "; it is the baseline".to_owned())
+        };
         if rivals().any(|one| one.blocks < self.rules.least_blocks) {
-            return format!("{leader} looks {best} under {leads} of {all}{gain}{}", decide());
+            return format!("{leader} looks {best} under {leads} of {all}{}{}", gain(&leader), decide());
         }
         if winners.iter().all(|winner| winner.state == State::Equal) {
             return format!("all choices are equivalent under {all}, within {:.0} %", self.rules.zone * 100.0);
@@ -56,8 +62,11 @@ impl Results<'_> {
         let certain: Vec<&Winner<'_>> = winners.iter().filter(|winner| winner.state == State::Certain).collect();
         let open = winners.iter().filter(|winner| winner.state == State::Open).count();
         if certain.is_empty() {
+            if told {
+                return format!("under none of them alone is a difference certain yet{}", decide());
+            }
             let looks = format!("{leader} looks {best} under {leads} of them");
-            return format!("no difference is certain yet under {all}; {looks}{gain}{}", decide());
+            return format!("no difference is certain yet under {all}; {looks}{}{}", gain(&leader), decide());
         }
         let equal = winners.len() - certain.len() - open;
         let mut rest = if equal > 0 { format!("; equivalent under {equal}") } else { String::new() };
@@ -66,7 +75,7 @@ impl Results<'_> {
         }
         if certain.iter().all(|winner| winner.choice == certain[0].choice) {
             let choice = &certain[0].choice;
-            let gain = self.gain(standing, &winners, choice);
+            let gain = gain(choice);
             return match certain.len() == winners.len() {
                 true => format!("{choice} is {best} under all {all}{gain}"),
                 false => format!("{choice} is {best} under {} of {all}{gain}{rest}", certain.len()),
@@ -93,30 +102,6 @@ impl Results<'_> {
         Some(Winner { condition, choice: self.design.label_on(best, is_choice), state, gain, rivals })
     }
 
-    /// How much a choice gains over the baseline: over all conditions, and under those where it is
-    /// least and most.
-    fn gain(&self, standing: &Standing, winners: &[Winner<'_>], choice: &str) -> String {
-        let is_certain = winners.iter().any(|winner| winner.choice == choice && winner.state == State::Certain);
-        let own = winners.iter().filter(|winner| winner.choice == choice);
-        let own = own.filter(|winner| winner.state == State::Certain || !is_certain);
-        let mut gains: Vec<(&Contrast, &GivenCondition)> =
-            own.filter_map(|winner| Some((winner.gain.as_ref()?, winner.condition))).collect();
-        if gains.is_empty() {
-            return "; it is the baseline".to_owned();
-        }
-        let over_all = self.over_all(standing, choice).map_or(String::new(), |over_all| format!(", {over_all}"));
-        let size = |one: &(&Contrast, &GivenCondition)| one.0.comparison.ratio.estimate.ln().abs();
-        gains.sort_by(|one, other| size(one).total_cmp(&size(other)));
-        let told = |(contrast, condition): &(&Contrast, &GivenCondition)| {
-            let points: Vec<&str> = condition.points.iter().map(|(_, point)| point.as_str()).collect();
-            format!("{} ({})", ratio_words(&contrast.comparison.ratio)[0], points.join(", "))
-        };
-        match gains.as_slice() {
-            [first, .., last] => format!("{over_all}, from {} to {}", told(first), told(last)),
-            _ => over_all,
-        }
-    }
-
     /// The effect of a choice over all conditions, if choices differ on one axis.
     fn over_all(&self, standing: &Standing, choice: &str) -> Option<String> {
         let mut axes = standing.axes.iter().filter(|axis| !axis.points.is_empty());
@@ -125,6 +110,26 @@ impl Results<'_> {
         let point = axis.points.iter().find(|point| format!("{name}={}", point.point) == choice)?;
         let ratio = ratio_with_limits(&point.comparison.ratio);
         Some(format!("{ratio} against {} over all of them", point.baseline))
+    }
+}
+
+/// Where a choice that wins gains least and most over the baseline; nothing if that is not certain
+/// under two conditions. `None` if the choice is the baseline.
+fn gain(winners: &[Winner<'_>], choice: &str) -> Option<String> {
+    let own = || winners.iter().filter(|winner| winner.choice == choice);
+    own().find_map(|winner| winner.gain.as_ref())?;
+    let certain = own().filter(|winner| winner.state == State::Certain);
+    let mut gains: Vec<(&Contrast, &GivenCondition)> =
+        certain.filter_map(|winner| Some((winner.gain.as_ref()?, winner.condition))).collect();
+    let size = |one: &(&Contrast, &GivenCondition)| one.0.comparison.ratio.estimate.ln().abs();
+    gains.sort_by(|one, other| size(one).total_cmp(&size(other)));
+    let told = |(contrast, condition): &(&Contrast, &GivenCondition)| {
+        let points: Vec<&str> = condition.points.iter().map(|(_, point)| point.as_str()).collect();
+        format!("{} ({})", ratio_words(&contrast.comparison.ratio)[0], points.join(", "))
+    };
+    match gains.as_slice() {
+        [first, .., last] => Some(format!(", from {} to {}", told(first), told(last))),
+        _ => Some(String::new()),
     }
 }
 
