@@ -1,6 +1,6 @@
 """Runs fio and iolab in turns on one server and prints a row of the table for each depth.
 
-Arguments: iolab's program, rounds, seconds of a run, a folder for reports, `judged` or `shown`, a name, options of the job. Judged,
+Arguments: iolab's program, fio's, rounds, seconds of a run, a folder for reports, `judged` or `shown`, a name, options of the job. Judged,
 it fails if an operation of iolab takes more user time than one of fio.
 User time is that of all threads of a program (wait4), divided by its operations.
 """
@@ -11,14 +11,15 @@ import statistics
 import subprocess
 import sys
 
-iolab, rounds, seconds, folder, judged, name, *options = sys.argv[1:]
+iolab, fio, rounds, seconds, folder, judged, name, *options = sys.argv[1:]
+side = "write" if "--rw=randwrite" in options else "read"
 
 
 def run(program, depth):
     path = f"{folder}/turn.json"
     job = ["--name=turn", "--rw=randread", "--bs=4k", "--size=256m", "--norandommap", f"--iodepth={depth}", "--time_based"]
     job += [f"--runtime={seconds}", "--thread", "--output-format=json", f"--output={path}", *options]
-    command = [iolab, "run", f"--record={folder}/turn.iolab", "--force", *job] if program == "iolab" else ["fio", *job]
+    command = [iolab, "run", f"--record={folder}/turn.iolab", "--force", *job] if program == "iolab" else [fio, *job]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = child.stderr.read().decode()
     _, status, usage = os.wait4(child.pid, 0)
@@ -27,9 +28,9 @@ def run(program, depth):
     with open(path) as report:
         text = report.read()
     found = json.loads(text[text.index("{"):])["jobs"][0]
-    if found["error"] or not found["read"]["total_ios"]:
-        sys.exit(f"{' '.join(command)}: error {found['error']}, {found['read']['total_ios']} reads")
-    return found["read"]["iops"], usage.ru_utime * 1e6 / found["read"]["total_ios"]
+    if found["error"] or not found[side]["total_ios"]:
+        sys.exit(f"{' '.join(command)}: error {found['error']}, {found[side]['total_ios']} operations")
+    return found[side]["iops"], usage.ru_utime * 1e6 / found[side]["total_ios"]
 
 
 def ratio(pairs):

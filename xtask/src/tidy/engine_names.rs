@@ -13,7 +13,7 @@ use crate::rust_text::{line_of, mask, without_test_modules};
 const DISTRICTS: [&str; 7] = ["contract", "machine", "lab", "job", "run", "report", "apps"];
 
 /// The list of engines.
-const REGISTRY: &str = "crates/apps/iolab/src/engine_registry.rs";
+const REGISTRY: &str = "crates/apps/engine_catalogue/src/lib.rs";
 
 /// A file, a word in it (`*` for all), and why it is allowed there.
 type Exception = (&'static str, &'static str, &'static str);

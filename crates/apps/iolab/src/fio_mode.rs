@@ -11,7 +11,7 @@ use crate::outcomes::{exit_code, show_outcomes};
 use crate::pipeline::Planned;
 use crate::run_options::RunOptions;
 use crate::subcommands::run;
-use crate::{console, debug, engine_registry, hosts, output, pipeline, run_options};
+use crate::{console, debug, hosts, output, pipeline, run_options};
 
 /// Runs the program as `fio`. Exit code: 0 for success, 1 for a job that cannot be run as asked,
 /// otherwise the number of failed jobs; 128 after SIGINT or SIGTERM.
@@ -95,7 +95,7 @@ fn unknown_topic(run: &RunOptions) -> Option<&str> {
 
 /// The engines as fio lists them, one per line, for scripts that search the list.
 fn engine_names() -> String {
-    let names = engine_registry::descriptions();
+    let names = iolab_engine_catalogue::descriptions();
     let lines = names.iter().map(|engine| format!("\t{}\n", engine.name));
     std::iter::once("Available IO engines:\n".to_owned()).chain(lines).collect()
 }

@@ -14,7 +14,6 @@ mod console;
 mod dates;
 mod debug;
 mod dispatch;
-mod engine_registry;
 mod eta;
 mod event_lines;
 mod exit;

@@ -10,7 +10,6 @@ use iolab_recording::Recording;
 use iolab_resolve::Mode;
 use iolab_runner::{RunObserver, Spools, Telling};
 
-use crate::engine_registry;
 use crate::exit::ExitFailure;
 use crate::printing::{StandardError, use_color};
 use crate::run_options::Asked;
@@ -19,12 +18,12 @@ pub(crate) use iolab_pipeline::Planned;
 
 /// The pipeline of this program.
 pub(crate) fn pipeline() -> Pipeline<'static> {
-    Pipeline { engines: engine_registry::engines(), color: use_color(), console: &StandardError, telling: None }
+    Pipeline { engines: iolab_engine_catalogue::engines(), color: use_color(), console: &StandardError, telling: None }
 }
 
 /// This machine's answers to the job language.
 pub(crate) fn here() -> ThisMachine {
-    ThisMachine::new(engine_registry::engines())
+    ThisMachine::new(iolab_engine_catalogue::engines())
 }
 
 /// Makes a plan from job files and the command line.

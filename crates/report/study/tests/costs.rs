@@ -38,10 +38,7 @@ fn told(figure: &str, baseline: &str, values: [[f64; 3]; 2]) -> StudyAnswer {
 fn each_condition_says_what_each_choice_adds_to_the_named_baseline() {
     let values = [[50_000.0, 62_000.0, 90_000.0], [400_000.0, 400_000.0, 1_200_000.0]];
     let said = told("mean", "baseline = { layer = \"file\" }", values);
-    assert!(
-        said.sentence.starts_with("against file, over all 2 conditions: crypt costs most, 2.3x ["),
-        "{said:?}"
-    );
+    assert!(said.sentence.starts_with("against file, over all 2 conditions: crypt costs most, 2.3x ["), "{said:?}");
     let first = &said.findings[0];
     assert!(first.starts_with("iodepth=1 (mean): file has 50.") && first.contains("; crypt adds 40."), "{first}");
     let place = |name: &str| first.find(name).expect(name);

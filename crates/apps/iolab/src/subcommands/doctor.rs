@@ -10,7 +10,7 @@ use iolab_resolve::Mode;
 use serde::Serialize;
 
 use crate::exit::{ExitFailure, FAILED};
-use crate::{engine_registry, output, pipeline};
+use crate::{output, pipeline};
 
 /// What to look at.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,11 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, ExitFailure> {
         return of_device(arguments, report);
     }
     let answer = match &arguments.words[..] {
-        [] => Answer { checks: iolab_doctor::of_machine(engine_registry::engines()), layers: None, would_run: None },
+        [] => Answer {
+            checks: iolab_doctor::of_machine(iolab_engine_catalogue::engines()),
+            layers: None,
+            would_run: None,
+        },
         words => {
             let asked = super::run::take_apart(words, Mode::Iolab)?;
             super::run::something_to_run(&asked.line)?;

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use iolab_engine::{EngineDescription, FileUse};
 
-use crate::engine_registry;
 use crate::exit::ExitFailure;
 use crate::output;
 
@@ -33,8 +32,8 @@ pub(crate) fn enghelp(topic: &str) -> Result<String, ExitFailure> {
 }
 
 fn find(name: &str) -> Result<&'static EngineDescription, ExitFailure> {
-    engine_registry::description(name).ok_or_else(|| {
-        let names: Vec<&str> = engine_registry::descriptions().iter().map(|engine| engine.name).collect();
+    iolab_engine_catalogue::description(name).ok_or_else(|| {
+        let names: Vec<&str> = iolab_engine_catalogue::descriptions().iter().map(|engine| engine.name).collect();
         let near = iolab_text::closest(name, names.iter().copied());
         let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
         ExitFailure::mistake(format!("iolab: unknown engine {name}: {near}The engines are {}", names.join(", ")))
@@ -43,7 +42,7 @@ fn find(name: &str) -> Result<&'static EngineDescription, ExitFailure> {
 
 fn list() -> String {
     let mut text = String::new();
-    for engine in engine_registry::descriptions() {
+    for engine in iolab_engine_catalogue::descriptions() {
         let _ = writeln!(text, "{:<12} {}", engine.name, engine.summary);
     }
     text

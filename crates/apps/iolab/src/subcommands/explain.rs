@@ -7,7 +7,7 @@ use iolab_archive::study_files;
 use iolab_jobfile::help;
 
 use crate::exit::ExitFailure;
-use crate::{console, engine_registry, output};
+use crate::{console, output};
 
 pub(crate) fn main(term: &str) -> Result<u8, ExitFailure> {
     let path = std::path::Path::new(term);
@@ -28,7 +28,7 @@ pub(crate) fn main(term: &str) -> Result<u8, ExitFailure> {
     if let Some(column) = iolab_iostat::find(term) {
         texts.push(iolab_iostat::text(column));
     }
-    for engine in engine_registry::descriptions() {
+    for engine in iolab_engine_catalogue::descriptions() {
         if let Some(entry) = engine.options.iter().find(|entry| entry.answers_to(term)) {
             texts.push(format!("Option of engine {}:\n{}", engine.name, help::describe(entry)));
         }
@@ -45,7 +45,7 @@ pub(crate) fn main(term: &str) -> Result<u8, ExitFailure> {
 
 /// The description of an engine.
 fn engine(term: &str) -> Option<String> {
-    let engine = engine_registry::descriptions()
+    let engine = iolab_engine_catalogue::descriptions()
         .into_iter()
         .find(|engine| engine.name == term || engine.aliases.contains(&term))?;
     let options = match engine.options {

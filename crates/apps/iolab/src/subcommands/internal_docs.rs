@@ -7,7 +7,7 @@ use iolab_outputs::{OutputKind, make_folder};
 use iolab_resolve::{ABSENT_ENGINES, AbsentEngines};
 
 use crate::exit::ExitFailure;
-use crate::{engine_registry, outputs};
+use crate::outputs;
 
 pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
     make_folder(folder)?;
@@ -49,7 +49,7 @@ fn fio_page() -> String {
     page += "\n## Job options\n\n";
     page += &iolab_jobfile::help::compatibility_table();
     page += "\n## Engines\n\n| engine | |\n| --- | --- |\n";
-    for engine in engine_registry::descriptions() {
+    for engine in iolab_engine_catalogue::descriptions() {
         page += &format!("| `{}` | {} |\n", engine.name, engine.summary);
     }
     for AbsentEngines { names, why } in ABSENT_ENGINES {
@@ -60,7 +60,7 @@ fn fio_page() -> String {
 
 fn engines_page() -> String {
     let mut page = String::from("# I/O engines\n\nGenerated from the engines' own descriptions; do not edit.\n");
-    for engine in engine_registry::descriptions() {
+    for engine in iolab_engine_catalogue::descriptions() {
         page += &format!("\n## {}\n\n{}.\n\n{}\n", engine.name, engine.summary, engine.details);
         if !engine.options.is_empty() {
             page += "\n| option | default | meaning |\n| --- | --- | --- |\n";

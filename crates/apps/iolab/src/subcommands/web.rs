@@ -55,7 +55,7 @@ mod serving {
 
     use super::WebArguments;
     use crate::exit::ExitFailure;
-    use crate::{engine_registry, output};
+    use crate::output;
 
     const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8765);
 
@@ -136,7 +136,7 @@ mod serving {
             database: database::path()?,
             program: follows.is_none().then_some(program),
             follows,
-            engines: engine_registry::descriptions().iter().map(engine).collect(),
+            engines: iolab_engine_catalogue::descriptions().iter().map(engine).collect(),
             version: env!("CARGO_PKG_VERSION"),
         })
     }

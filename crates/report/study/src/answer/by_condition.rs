@@ -30,8 +30,8 @@ enum State {
 }
 
 impl Results<'_> {
-    /// The result of one figure under all conditions. `told` says that the sentence already has what
-    /// choices cost and gain over all of them.
+    /// The result of one figure under all conditions. `told` says that the sentence already has
+    /// what choices cost and gain over all of them.
     pub(super) fn by_condition(&self, standing: &Standing, told: bool) -> String {
         let winners: Vec<Winner<'_>> =
             standing.conditions.iter().filter_map(|condition| self.winner(standing, condition)).collect();

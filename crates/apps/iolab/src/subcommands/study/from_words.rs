@@ -8,7 +8,6 @@ use iolab_pipeline::read_job_file;
 use iolab_study::{Figure, JobSource, Ladder, Preconditioning, Slo, Study, StudyError, StudyHosts, axis_of_words};
 use iolab_study_runner::{Folder, Permissions, StudyRunner, complete};
 
-use crate::engine_registry;
 use crate::exit::ExitFailure;
 use crate::pipeline;
 use crate::run_options::{Asked, StudyWords, refuse_beside_a_study};
@@ -119,7 +118,7 @@ fn job(line: &CommandLine) -> Result<(String, String), ExitFailure> {
 }
 
 fn is_option(name: &str) -> bool {
-    let of_engines = || engine_registry::descriptions().into_iter().flat_map(|engine| engine.options);
+    let of_engines = || iolab_engine_catalogue::descriptions().into_iter().flat_map(|engine| engine.options);
     let is_own = OPTIONS.iter().any(|entry| entry.answers_to(name));
     is_own || find_option(name).is_some() || of_engines().any(|entry| entry.answers_to(name))
 }

@@ -1,5 +1,6 @@
-//! The engines of this build. Adding one: its crate, its conformance tests, one line here.
+//! The engines of this program. Adding one: its crate, its conformance tests, one line here.
 //!
+//! The loops of all engines are compiled here: this crate has an optimisation level of its own.
 //! `fast_…` compiles loops for the engine's lane; slow engines share theirs, and so do all engines
 //! for special jobs. Both come in the kinds that lanes come in: a queue (which may fuse), calls, a
 //! performer.
@@ -53,16 +54,16 @@ static ENGINES: &[EngineEntry] = &[
 ];
 
 /// The table for lookups.
-pub(crate) fn engines() -> Engines {
+pub fn engines() -> Engines {
     Engines::new(ENGINES)
 }
 
 /// All descriptions.
-pub(crate) fn descriptions() -> Vec<&'static EngineDescription> {
+pub fn descriptions() -> Vec<&'static EngineDescription> {
     engines().descriptions()
 }
 
 /// The engine of this name or alias.
-pub(crate) fn description(name: &str) -> Option<&'static EngineDescription> {
+pub fn description(name: &str) -> Option<&'static EngineDescription> {
     engines().description(name)
 }
