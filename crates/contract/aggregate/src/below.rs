@@ -13,12 +13,17 @@ use crate::whole::WholeRun;
 
 const SECTOR_BYTES: u64 = 512;
 
+/// Block devices below which the kernel knows no disk: the clients of network block devices (`nbd`,
+/// `rbd`) and the volumes of ZFS (`zd`), by the names that their drivers give.
+const OPAQUE: [&str; 3] = ["nbd", "rbd", "zd"];
+
 /// Bytes that the disks at the bottom read, wrote and discarded for each byte of the run: 4 for
 /// small writes to RAID 5, less than 1 if a cache has some of the data. `None` if the run moved
-/// nothing, or if no disk is known.
+/// nothing, or if a disk is not known.
 pub fn traffic_per_byte(recording: &Recording) -> Option<f64> {
     let mut disks = leaf_devices(recording).peekable();
     disks.peek()?;
+    let is_opaque = leaf_devices(recording).any(|disk| OPAQUE.iter().any(|driver| disk.name.starts_with(driver)));
     let sectors: u64 = disks
         .map(|disk| {
             let (before, after) = (&disk.before, &disk.after);
@@ -28,7 +33,7 @@ pub fn traffic_per_byte(recording: &Recording) -> Option<f64> {
         })
         .sum();
     let bytes = WholeRun::new(recording).throughput(&Direction::ALL).bytes;
-    (bytes > 0).then(|| (sectors * SECTOR_BYTES) as f64 / bytes as f64)
+    (bytes > 0 && !is_opaque).then(|| (sectors * SECTOR_BYTES) as f64 / bytes as f64)
 }
 
 /// CPU time of the whole machine for each operation of the run, ns. `None` without operations, if
@@ -77,6 +82,8 @@ mod tests {
         ];
         let traffic = traffic_per_byte(&run).expect("disks are known");
         assert!((traffic - 4.0).abs() < 0.01, "{traffic}");
+        run.devices.push(device("nbd0", &[], sectors, sectors));
+        assert_eq!(traffic_per_byte(&run), None, "the disks of a server are not known");
         run.devices.clear();
         assert_eq!(traffic_per_byte(&run), None);
     }
