@@ -88,6 +88,15 @@ impl<'a> Outcome<'a> {
         }
     }
 
+    /// The name of a configuration, and of the other the points in which it differs:
+    /// `randread, libaio / psync`.
+    pub(crate) fn against(&self, candidate: usize, baseline: usize) -> String {
+        let of = |configuration: usize| &self.design.configurations[configuration].points;
+        let differing = of(baseline).iter().zip(of(candidate)).filter(|(one, other)| one != other);
+        let differing: Vec<&str> = differing.map(|(one, _)| one.as_str()).collect();
+        format!("{} / {}", self.name(candidate), differing.join(", "))
+    }
+
     /// The name of a configuration within its contest.
     pub(crate) fn short_name(&self, configuration: usize) -> &'a str {
         self.compared_axis()

@@ -129,7 +129,7 @@ impl Forest {
             texts.map(|text| width(&text, face)).fold(0.0, f64::max).min(most)
         };
         let rows = || self.rows.iter().take(MOST_ROWS);
-        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 180.0);
+        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 240.0);
         let numbers = widest(&mut rows().map(|row| numbers(&row.ratio)), Face::Tick, 170.0);
         // Verdicts are bold.
         let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 200.0) * 1.15).min(200.0);

@@ -19,7 +19,7 @@ pub(crate) fn forest(outcome: &Outcome<'_>, number: usize, prefix: &str) -> iola
         let (verdict, outcome_of) =
             (word(figure, contrast.comparison.verdict), meaning(contrast.comparison.verdict, judged));
         ForestRow {
-            name: format!("{} / {}", outcome.name(contrast.candidate), outcome.name(contrast.baseline)),
+            name: outcome.against(contrast.candidate, contrast.baseline),
             ratio: Estimate::within(ratio.estimate, ratio.low, ratio.high)
                 .from_trials(&block_ratios(outcome, number, contrast)),
             verdict: verdict.to_owned(),
