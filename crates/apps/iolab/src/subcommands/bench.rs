@@ -20,7 +20,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, default_value = "standard", value_parser = PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>())]
     pub(crate) profile: String,
     /// Total measuring time, seconds; creating the file takes extra time
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) time: u64,
     /// Number of rounds; each round runs every pattern once
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
