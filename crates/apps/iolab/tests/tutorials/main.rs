@@ -170,6 +170,7 @@ pages! {
     guide_store: "guide/store.md",
     guide_studies: "guide/studies.md",
     guide_synthesize: "guide/synthesize.md",
+    guide_trim: "guide/trim.md",
     guide_verification: "guide/verification.md",
     guide_vfio_user: "guide/vfio-user.md",
     guide_vfio: "guide/vfio.md",
