@@ -14,6 +14,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use iolab_options::{Settings, Value};
+use iolab_order::Arrange;
 use iolab_pipeline::Planned;
 use iolab_recording::Redaction;
 use iolab_resolve::Mode;
@@ -127,7 +128,7 @@ impl Debug {
 /// Settings in the order in which they were written.
 fn parsed(text: &mut String, id: u32, settings: &Settings, secrets: &Redaction) {
     let mut written: Vec<_> = settings.iter().filter(|(_, setting)| setting.span.1 > 0).collect();
-    written.sort_by_key(|(_, setting)| (setting.source, setting.span));
+    written.arrange_by_key(|(_, setting)| (setting.source, setting.span));
     for (name, setting) in written {
         text.push_str(&told_line(
             "parse",

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::Context;
 use iolab_archive::recordings::Keeping;
 use iolab_archive::{database, iologs, log_files};
+use iolab_order::Arrange;
 use iolab_outputs::Outputs;
 use iolab_plan::Plan;
 use iolab_recording::{Recording, Redaction};
@@ -250,7 +251,7 @@ fn in_fios_order(formats: &mut Vec<Format>) {
     if formats.contains(&Format::JsonPlus) {
         formats.retain(|format| *format != Format::Json);
     }
-    formats.sort_by_key(|format| match format {
+    formats.arrange_by_key(|format| match format {
         Format::Terse(_) => 0,
         Format::Json | Format::JsonPlus => 1,
         Format::OpenMetrics => 2,

@@ -8,6 +8,7 @@ pub mod base64;
 mod columns;
 mod counted;
 mod errno;
+mod indented;
 mod nearest;
 mod wrapping;
 
@@ -15,5 +16,6 @@ pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes, size_text};
 pub use columns::{Alignment, aligned};
 pub use counted::{counted, every, noun};
 pub use errno::errno_by_name;
+pub use indented::indented;
 pub use nearest::closest;
 pub use wrapping::{USUAL_COLUMNS, paragraph};

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use iolab_histogram::SparseHistogram;
+use iolab_order::Arrange;
 use iolab_plan::Direction;
 use iolab_recording::{DirectionInterval, IntervalLatencies, Recording, WorkerRecording};
 
@@ -66,7 +67,7 @@ impl Part {
 /// which nothing ever completed are left out.
 pub fn interval_figures(recording: &Recording) -> Vec<IntervalFigures<'_>> {
     let mut all: Vec<IntervalFigures<'_>> = reported(recording).iter().flat_map(|members| of_job(members)).collect();
-    all.sort_by_key(|figures| figures.start_ns);
+    all.arrange_by_key(|figures| figures.start_ns);
     all
 }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use iolab_options::HIDDEN;
+use iolab_order::Arrange;
 use iolab_plan::{BufferContent, BufferMemory, Plan, WorkerPlan};
 
 use crate::recording::Recording;
@@ -79,7 +80,7 @@ impl Redaction {
 
     /// Of values of the same length, those of variables come first.
     fn sort(&mut self) {
-        self.values.sort_by_key(|removed| std::cmp::Reverse(removed.value.len()));
+        self.values.arrange_by_key(|removed| std::cmp::Reverse(removed.value.len()));
         self.values.dedup();
     }
 

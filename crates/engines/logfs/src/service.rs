@@ -23,6 +23,7 @@ use iolab_disk::open_disk;
 use iolab_engine::OpenError;
 use iolab_executor::{Executor, ReadyOrder};
 use iolab_logfs::{CoreSender, CoreSetup, Disk, Error, OpenOptions, Runtime, core_setups, count_domains};
+use iolab_order::Arrange;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::device::{disk_options, make, open_options, open_or_make, refused, retry};
@@ -101,7 +102,7 @@ impl Service {
         if cores.len() < threads.len() {
             return Err(wrong(&Error::Closed));
         }
-        cores.sort_by_key(|(number, _)| *number);
+        cores.arrange_by_key(|(number, _)| *number);
         Ok(Service { name, cores: cores.into_iter().map(|(_, core)| core).collect(), threads, _lock: lock })
     }
 

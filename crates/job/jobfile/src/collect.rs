@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 
 use iolab_options::{DefaultValue, OptionEntry, Setting, Settings, Value, ValueKind};
+use iolab_order::Arrange;
 use iolab_text::closest;
 use iolab_units::KbBase;
 
@@ -86,7 +87,7 @@ impl<'a> Collector<'a> {
             }
         }
         // Sorted in the order of the text, not of discovery.
-        self.diagnostics.sort_by_key(|finding| (finding.source, finding.span));
+        self.diagnostics.arrange_by_key(|finding| (finding.source, finding.span));
         if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == DiagnosticSeverity::Error) {
             return Err(ParseFailure { sources, diagnostics: self.diagnostics });
         }

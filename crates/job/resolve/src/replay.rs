@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use iolab_options::Direction;
+use iolab_order::Arrange;
 use iolab_plan::{
     BlockSizes, FileOrigin, FilePlan, LayoutPlan, Pattern, PerDirection, ReplayFile, ReplayPlan, ReplayRules,
     ReplayShare, ReplaySurvey, WorkerPlan,
@@ -102,7 +103,7 @@ pub(crate) fn pattern(job: &Job<'_>, trace: &Trace, mut pattern: Pattern) -> Pat
         // Some file systems only sync files that are open for writing.
         pattern.directions.push(Direction::Write);
     }
-    pattern.directions.sort_by_key(|direction| direction.index());
+    pattern.directions.arrange_by_key(|direction| direction.index());
     pattern.directions.dedup();
     pattern.word = "replay".to_owned();
     pattern.random = false;
@@ -154,7 +155,7 @@ fn maps(job: &Job<'_>) -> Vec<(String, String)> {
             }
         }
     }
-    maps.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+    maps.arrange_by_key(|(from, _)| std::cmp::Reverse(from.len()));
     maps
 }
 

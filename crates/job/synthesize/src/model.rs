@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use iolab_order::Arrange;
 use iolab_trace::{Facts, Ordered, Role};
 
 use crate::gather::gather;
@@ -87,7 +88,7 @@ impl ProgramModel {
             let range = format!("{:.1} s to {:.1} s of it", seconds(stretch.from_ns), seconds(stretch.until_ns));
             return Err(ModelError::Nothing(range));
         }
-        sections.sort_by(|a, b| {
+        sections.arrange_by(|a, b| {
             (b.syncs_per_s, b.transfers_per_s)
                 .partial_cmp(&(a.syncs_per_s, a.transfers_per_s))
                 .unwrap_or(std::cmp::Ordering::Equal)

@@ -1,5 +1,6 @@
 //! The gathered data of one role and class of threads, as the settings of a section.
 
+use iolab_order::Arrange;
 use iolab_trace::{Call, File, Role};
 
 use crate::gather::{Gathered, Transfers};
@@ -255,7 +256,7 @@ fn split(transfers: &Transfers, all: u64) -> Vec<(u64, u32)> {
         return Vec::new();
     }
     let mut sizes: Vec<(u64, u64)> = transfers.sizes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
-    sizes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    sizes.arrange_by_key(|(_, count)| std::cmp::Reverse(*count));
     sizes.retain(|(_, count)| *count * 200 >= transfers.count);
     sizes.truncate(MOST_SIZES);
     let sum: u64 = sizes.iter().map(|(_, count)| count).sum();

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use iolab_activity::Failure;
 use iolab_bounded_read::{FIO_REPORT, ReadError, STUDY_FOLDER};
 use iolab_comparison::RunSummary;
+use iolab_order::Arrange;
 use iolab_recording::partial;
 use iolab_study::{Design, JobSource, Printed, Study, Trial, TrialId};
 
@@ -22,7 +23,7 @@ pub fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut entries = std::fs::read_dir(path)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>())
         .map_err(failed)?;
-    entries.sort();
+    entries.arrange();
     Ok(entries)
 }
 
@@ -45,7 +46,7 @@ pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
     let file = path.join(study_files::STUDY);
     let wrong = |error: String| Failure::mistake(format!("{}: {error}", file.display()));
     let text = iolab_bounded_read::read_text(&file, STUDY_FOLDER).map_err(|error| wrong(error.to_string()))?;
-    let study: Study = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let study: Study = serde_json::from_slice(text.as_bytes()).map_err(|error| wrong(error.to_string()))?;
     let design = iolab_study::design(&study).map_err(|error| wrong(error.to_string()))?;
     let extension = if matches!(study.job, JobSource::Command(_)) { "json" } else { "iolab" };
     let files = entries(&path.join(study_files::TRIALS))?.into_iter().filter(|entry| has_extension(entry, extension));
@@ -59,7 +60,8 @@ pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
 pub fn title_in_study(recording: &Path) -> Option<String> {
     let inner = recording.parent()?;
     let file = inner.parent()?.join(study_files::STUDY);
-    let study: Study = serde_json::from_str(&iolab_bounded_read::read_text(&file, STUDY_FOLDER).ok()?).ok()?;
+    let study: Study =
+        serde_json::from_slice(iolab_bounded_read::read_text(&file, STUDY_FOLDER).ok()?.as_bytes()).ok()?;
     if inner.file_name()? == study_files::PRECONDITION {
         return Some("preconditioning".to_owned());
     }

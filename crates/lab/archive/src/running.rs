@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use iolab_order::Arrange;
 use iolab_plan::Plan;
 use iolab_recording::partial::GrowingRecording;
 
@@ -35,7 +36,7 @@ pub fn running(folder: &Path) -> Vec<RunningFile> {
         .filter_map(|entry| RunningFile::at(entry.path()))
         .filter(|run| File::open(&run.path).is_ok_and(|file| is_running(&file)))
         .collect();
-    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found.arrange_by(|one, other| one.name.cmp(&other.name));
     found
 }
 

@@ -4,6 +4,8 @@
 //! the data sheet. Random writes are not compared: a fresh flash drive writes faster than its data
 //! sheet, a used one slower. Figures from the page cache are not compared at all.
 
+use iolab_order::Arrange;
+
 use crate::profiles::AccessPattern;
 use crate::results::{BenchResults, Case, KnownDrive};
 
@@ -49,7 +51,7 @@ pub fn likeness(results: &BenchResults) -> Likeness {
     let figures = Figures::of(&results.cases);
     let rated = results.drives.iter().map(|drive| (drive, figures.against(drive)));
     let mut rated: Vec<_> = rated.filter(|(_, ratios)| ratios.len() >= 2).collect();
-    rated.sort_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
+    rated.arrange_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)));
     match rated.into_iter().next() {
         None => Likeness::Unknown("fewer than two values that data sheets state were measured"),
         Some((drive, ratios)) => {

@@ -4,6 +4,7 @@
 use iolab_aggregate::{Latency, WholeRun};
 use iolab_findings::{BottleneckKind, limits};
 use iolab_histogram::SparseHistogram;
+use iolab_order::Arrange;
 use iolab_plan::Direction;
 use iolab_recording::{Finding, Recording};
 use iolab_statistics::{Interval, SteadyState, median_interval};
@@ -165,7 +166,7 @@ impl RunFindings {
                 None => self.findings.push((finding.clone(), vec![pattern.key])),
             }
         }
-        self.findings.sort_by_key(|(finding, _)| finding.severity);
+        self.findings.arrange_by_key(|(finding, _)| finding.severity);
         let Some(word) = reading.limit else { return };
         self.limits.iter_mut().for_each(|(_, names)| names.retain(|name| *name != pattern.name));
         match self.limits.iter_mut().find(|(known, _)| *known == word) {

@@ -2,6 +2,7 @@
 
 use iolab_clock::Clock;
 use iolab_observe::{System, free_bytes, locked_memory_limit};
+use iolab_order::Arrange;
 use iolab_pipeline::left_over_settings;
 use iolab_units::{format_bytes, rounded_ns};
 
@@ -200,7 +201,7 @@ pub(crate) fn devices() -> Vec<Check> {
     let mut names: Vec<String> = std::fs::read_dir("/sys/block")
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
         .unwrap_or_default();
-    names.sort();
+    names.arrange();
     let size = |name: &String| read(&format!("/sys/block/{name}/size")).is_some_and(|sectors| sectors != "0");
     let mut checks: Vec<Check> = names.iter().filter(|name| size(name)).map(|name| device(name)).collect();
     checks.push(left());

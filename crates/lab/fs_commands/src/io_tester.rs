@@ -8,6 +8,7 @@ use iolab_bounded_read::{ReadError, TESTER_FILE};
 use iolab_logfs_bench::{
     ArrivalPacing, BenchTarget, ConfError, Job, JobKind, JobResult, TesterConf, TesterOptions, TesterResult, run_tester,
 };
+use iolab_order::Arrange;
 use serde_json::{Value, json};
 
 use crate::FsError;
@@ -85,7 +86,7 @@ fn run_alone(target: &BenchTarget, conf: &TesterConf, options: &TesterOptions) -
         all.shards.extend(one.shards.into_iter().map(placed));
         all.joint.extend(one.joint.into_iter().map(placed));
     }
-    all.shards.sort_by_key(|result| (result.shard, result.job));
+    all.shards.arrange_by_key(|result| (result.shard, result.job));
     Ok(all)
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use iolab_activity::Failure;
+use iolab_order::Arrange;
 use iolab_plan::Rank;
 use iolab_recording::Recording;
 use iolab_text::counted;
@@ -38,7 +39,7 @@ pub fn merge(mut parts: Vec<PartOfRun>) -> Result<Recording, Failure> {
         )));
     }
     let missing = check_ranks(&parts)?;
-    parts.sort_by_key(|part| rank(part).map_or(0, |rank| rank.number));
+    parts.arrange_by_key(|part| rank(part).map_or(0, |rank| rank.number));
     let mut warnings = differences(&parts);
     warnings.extend(missing);
     let names = names(&parts);

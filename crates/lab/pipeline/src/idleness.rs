@@ -18,6 +18,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
+use iolab_order::Arrange;
 use iolab_recording::{CpuIdleness, Event, Idleness, State};
 use iolab_runner::{RunObserver, Start, Wish};
 
@@ -98,7 +99,7 @@ impl IdleThreads {
         self.has_ended.store(true, Ordering::Relaxed);
         let duration_ns = ended_ns.saturating_sub(self.begun_ns.unwrap_or(ended_ns)).max(1) as f64;
         let units: Vec<f64> = self.threads.into_iter().map(|thread| thread.join().unwrap_or(0.0)).collect();
-        self.cpus.sort_by_key(|cpu| cpu.cpu);
+        self.cpus.arrange_by_key(|cpu| cpu.cpu);
         for (cpu, units) in self.cpus.iter_mut().zip(units) {
             cpu.idle = (units * cpu.unit_ns / duration_ns).clamp(0.0, 1.0);
         }

@@ -8,6 +8,7 @@ use iolab_engine::{DeviceFacts, DeviceZones, OpenError};
 use iolab_jobfile::{KeywordFacts, Surroundings};
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
 use iolab_options::{OptionEntry, Rank, Settings};
+use iolab_order::Arrange;
 use iolab_plan::{ReplayRules, ReplaySurvey};
 use iolab_resolve::{MachineFacts, PathKind};
 use iolab_runner::Engines;
@@ -92,7 +93,7 @@ impl MachineFacts for ThisMachine {
                 }
             }
         }
-        found.sort();
+        found.arrange();
         Ok(found)
     }
 

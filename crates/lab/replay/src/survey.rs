@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::path::PathBuf;
 
 use iolab_engine::OpKind;
+use iolab_order::Arrange;
 use iolab_plan::{ReplayFile, ReplayRules, ReplayShare, ReplaySurvey};
 use iolab_trace::{FileKind, Flags, Operation};
 
@@ -147,7 +148,7 @@ impl Thread {
 /// at the maximum number, the one that will be free first.
 fn share_out(threads: HashMap<u32, Thread>, count: usize) -> (Vec<ReplayShare>, Vec<u32>) {
     let mut threads: Vec<(u32, Thread)> = threads.into_iter().collect();
-    threads.sort_by_key(|(number, thread)| (thread.first_ns, *number));
+    threads.arrange_by_key(|(number, thread)| (thread.first_ns, *number));
     let mut shares: Vec<(ReplayShare, BTreeSet<u32>)> = Vec::new();
     let mut share_of_thread = vec![0; count];
     // When each share is free.

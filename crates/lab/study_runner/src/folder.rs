@@ -74,7 +74,7 @@ impl Folder {
         let text = iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER).map_err(|error| {
             Failure::mistake(format!("{} is not the folder of a study: study.json: {error}", path.display()))
         })?;
-        let study = serde_json::from_str(&text)
+        let study = serde_json::from_slice(text.as_bytes())
             .map_err(|error| Failure::mistake(format!("{}: {error}", folder.study_file().display())))?;
         Ok((folder, study))
     }
@@ -220,9 +220,10 @@ impl Folder {
 
     fn precondition_result(&self, how: &Preconditioning, step: &Step) -> Option<StepResult> {
         if let Step::Purge(_) = step {
-            let purge =
-                serde_json::from_str(&iolab_bounded_read::read_text(&self.purge_file(step), STUDY_FOLDER).ok()?)
-                    .ok()?;
+            let purge = serde_json::from_slice(
+                iolab_bounded_read::read_text(&self.purge_file(step), STUDY_FOLDER).ok()?.as_bytes(),
+            )
+            .ok()?;
             return Some(StepResult { purge: Some(purge), ..StepResult::default() });
         }
         // A step that failed half-way has not brought the storage into a known state.
@@ -294,7 +295,7 @@ fn part(path: &Path) -> Result<OutputPlace, OutputError> {
 /// Plain data as JSON for people and programs.
 pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     // Plain data with string keys: serialisation has no way to fail.
-    serde_json::to_string_pretty(value).unwrap_or_default()
+    iolab_text::indented(&serde_json::to_string(value).unwrap_or_default())
 }
 
 /// Whether a figure is searched in text that need not be JSON.

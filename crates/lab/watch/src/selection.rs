@@ -1,6 +1,7 @@
 //! The watched devices and the interval, from iostat's arguments.
 
 use iolab_observe::System;
+use iolab_order::Arrange;
 
 use crate::groups::{Group, Groups};
 use crate::naming::Naming;
@@ -100,7 +101,7 @@ fn named(names: Vec<String>, system: &System, as_given: bool) -> Result<Vec<Stri
         }
     }
     if !as_given {
-        once.sort();
+        once.arrange();
     }
     Ok(once)
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::time::Duration;
 
+use iolab_order::Arrange;
 use iolab_recording::DeviceSetting;
 
 use crate::attributes::{find, in_force, is_as_asked, offers, rank};
@@ -163,7 +164,7 @@ impl Applied<'_> {
             let along = find(&wish.name).moves.iter().filter(|name| self.queues.read(device, name).is_ok());
             names.extend(along);
         }
-        names.sort_by_key(|name| rank(name));
+        names.arrange_by_key(|name| rank(name));
         names.dedup();
         let plan = |name: &&str| {
             let text = self.queues.read(device, name).map_err(|error| trouble(device, name, error))?;

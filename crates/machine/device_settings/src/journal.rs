@@ -29,10 +29,11 @@ impl Journal {
     /// Parses the journal of a device, or says what is wrong with it: it must be about this device
     /// and known settings, with possible values.
     pub(crate) fn parse(device: &str, text: &str) -> Result<Journal, String> {
-        let journal: Journal = serde_json::from_str(text).map_err(|error| match text.strip_prefix("unreadable: ") {
-            Some(why) => why.to_owned(),
-            None => error.to_string(),
-        })?;
+        let journal: Journal =
+            serde_json::from_slice(text.as_bytes()).map_err(|error| match text.strip_prefix("unreadable: ") {
+                Some(why) => why.to_owned(),
+                None => error.to_string(),
+            })?;
         if journal.device != device {
             return Err(format!("it is about another device, {}", journal.device));
         }
@@ -67,7 +68,7 @@ pub struct SettingChange {
 /// Writes a journal durably.
 pub(crate) fn keep(notes: &dyn Notes, journal: &Journal) -> Result<(), SettingsError> {
     // Plain data with string keys cannot fail to serialise.
-    let text = serde_json::to_string_pretty(journal).unwrap_or_default();
+    let text = iolab_text::indented(&serde_json::to_string(journal).unwrap_or_default());
     let device = journal.device.as_str();
     notes.keep(device, &text).map_err(|error| trouble(device, "its journal in the state folder", error))
 }

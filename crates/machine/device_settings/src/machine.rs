@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+use iolab_order::Arrange;
+
 use crate::attributes::is_attribute;
 
 /// A journal is a few hundred bytes long.
@@ -227,7 +229,7 @@ impl Notes for Machine {
                 kept.push((device.to_owned(), text));
             }
         }
-        kept.sort();
+        kept.arrange();
         Ok(kept)
     }
 

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use iolab_observe::{BlockDeviceFacts, System};
+use iolab_order::Arrange;
 use iolab_plan::Plan;
 
 use crate::attributes::rank;
@@ -33,7 +34,7 @@ pub fn requested(plan: &Plan, system: &System, queues: &dyn Queues) -> Result<Ve
             }
         }
     }
-    requested.sort_by(|a, b| a.device.cmp(&b.device).then(rank(&a.name).cmp(&rank(&b.name))));
+    requested.arrange_by(|a, b| a.device.cmp(&b.device).then(rank(&a.name).cmp(&rank(&b.name))));
     Ok(requested)
 }
 

@@ -11,6 +11,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use iolab_order::Arrange;
+
 use crate::{DeviceNumber, System};
 
 /// A block device below some path.
@@ -106,7 +108,7 @@ impl System {
         if let Ok(backing) = fs::read_to_string(folder.join("loop/backing_file")) {
             parts.extend(self.disk_under(Path::new(backing.trim_end_matches('\n'))));
         }
-        parts.sort();
+        parts.arrange();
         parts.dedup();
         parts.retain(|part| part != name);
         parts
@@ -124,7 +126,7 @@ pub fn folder_names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().to_str().map(str::to_owned)).collect();
-    names.sort();
+    names.arrange();
     names
 }
 

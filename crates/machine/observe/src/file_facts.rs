@@ -9,6 +9,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use iolab_order::Arrange;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -124,7 +125,7 @@ pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
             }
         }
     }
-    files.sort();
+    files.arrange();
     Ok(files)
 }
 

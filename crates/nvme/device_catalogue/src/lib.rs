@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use iolab_bounded_read::{DEVICE_ENTRY, ReadError};
+use iolab_order::Arrange;
 use iolab_text::closest;
 
 /// Why an operation of the catalogue failed.
@@ -171,7 +172,7 @@ impl Catalogue {
             let text = text.map_err(|source| CatalogueError::Unreadable { path: path.clone(), source })?;
             entries.push(read(&path, &name, &text)?);
         }
-        entries.sort_by(|left, right| left.name.cmp(&right.name));
+        entries.arrange_by(|left, right| left.name.cmp(&right.name));
         Ok(entries)
     }
 

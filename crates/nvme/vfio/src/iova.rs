@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use iolab_order::Arrange;
+
 /// Addresses below this are never allocated.
 const FLOOR: u64 = 1 << 20;
 /// Memory is aligned to its size, up to this limit, in case the IOMMU has a page of that size.
@@ -39,7 +41,7 @@ impl IovaSpace {
         assert!(page_bytes.is_power_of_two(), "pages of {page_bytes} bytes");
         let mut space = IovaSpace { page_bytes, free: BTreeMap::new(), taken: BTreeMap::new() };
         let mut sorted: Vec<IovaRange> = ranges.iter().filter_map(|range| space.whole_pages(*range)).collect();
-        sorted.sort_by_key(|range| range.first);
+        sorted.arrange_by_key(|range| range.first);
         for range in sorted {
             match space.free.last_entry() {
                 Some(mut before) if *before.get() >= range.first - 1 => {

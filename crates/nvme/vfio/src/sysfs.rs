@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use iolab_order::Arrange;
+
 use crate::{PciAddress, VfioError};
 
 /// Drivers that do no DMA with a device, so that the others of its group may be used
@@ -79,7 +81,7 @@ impl Sysfs {
         let addresses = names.iter().filter_map(|name| name.parse().ok());
         let mut found: Vec<FunctionFacts> =
             addresses.filter_map(|address| self.function(address).ok()).filter(|facts| facts.class == class).collect();
-        found.sort_by_key(|facts| facts.address);
+        found.arrange_by_key(|facts| facts.address);
         found
     }
 
@@ -100,7 +102,7 @@ impl Sysfs {
         };
         let mut devices: Vec<String> =
             names_in(&self.path("block")).into_iter().filter(on_it).map(|name| without_path_number(&name)).collect();
-        devices.sort();
+        devices.arrange();
         devices.dedup();
         devices
     }
@@ -124,7 +126,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
+    names.arrange();
     names
 }
 

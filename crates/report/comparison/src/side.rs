@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use iolab_order::Arrange;
 use iolab_study::Figure;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,7 @@ pub(crate) fn cells<'r>(sides: [&'r Side; 2]) -> Vec<Cell<'r>> {
     let mut cells: Vec<Cell<'r>> = Vec::new();
     for (side, number) in sides.into_iter().zip(0..) {
         let mut runs: Vec<&ComparedRun> = side.runs.iter().filter(|run| run.summary.flaw.is_none()).collect();
-        runs.sort_by_key(|run| run.summary.started_unix_ns);
+        runs.arrange_by_key(|run| run.summary.started_unix_ns);
         for run in runs {
             for (job, jobs) in groups(&run.summary) {
                 let points = if of_study { run.points.clone() } else { varying.points(&jobs) };

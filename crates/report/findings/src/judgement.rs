@@ -1,5 +1,6 @@
 //! The judgement of a recording: every rule applied to it, and what they find put in order.
 
+use iolab_order::Arrange;
 use iolab_recording::{Finding, Recording, Severity};
 
 use crate::facts::Facts;
@@ -23,7 +24,7 @@ pub fn find(recording: &Recording) -> Vec<Finding> {
     }
     let mut findings = one_of_many(findings, APART);
     findings.extend(BETWEEN_HOSTS.iter().flat_map(|rule| rule.findings(recording)));
-    findings.sort_by_key(|finding| finding.severity);
+    findings.arrange_by_key(|finding| finding.severity);
     findings
 }
 
@@ -31,7 +32,7 @@ fn find_on_one(recording: &Recording) -> Vec<Finding> {
     let facts = Facts::new(recording);
     let made = RULES.iter().flat_map(|rule| gathered((rule.find)(&facts)).into_iter().map(|seen| finding(rule, seen)));
     let mut findings: Vec<Finding> = made.collect();
-    findings.sort_by_key(|finding| finding.severity);
+    findings.arrange_by_key(|finding| finding.severity);
     findings
 }
 

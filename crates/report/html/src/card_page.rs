@@ -6,6 +6,7 @@ use iolab_charts::{
     AxisMeasure, AxisUnit, DecileSeries, Deciles, Estimate, GroupSeries, Groups, Heading, Spacing, Spectrum,
 };
 use iolab_histogram::SparseHistogram;
+use iolab_order::Arrange;
 use iolab_plan::Direction;
 use iolab_recording::{Finding, Recording};
 use iolab_statistics::{Interval, median_interval, samples_needed};
@@ -100,7 +101,7 @@ impl CardLine {
                 }
             }
         }
-        all.sort_by_key(|(finding, _)| finding.severity);
+        all.arrange_by_key(|(finding, _)| finding.severity);
         all
     }
 }

@@ -151,7 +151,7 @@ pub(crate) fn plan(outcome: &Outcome<'_>, job: &str) -> Markup {
     };
     let rows: Vec<Vec<Cell>> = outcome.design.configurations.iter().enumerate().map(row).collect();
     // Plain data with string keys cannot fail to serialise.
-    let json = serde_json::to_string_pretty(outcome.study).unwrap_or_default();
+    let json = iolab_text::indented(&serde_json::to_string(outcome.study).unwrap_or_default());
     html! {
         h3 { "The job of every trial" }
         (code(job))

@@ -1,6 +1,7 @@
 //! Findings of one or more runs: each once, the most severe first, with the number of trials that
 //! share it.
 
+use iolab_order::Arrange;
 use iolab_recording::{Finding, Severity};
 use maud::{Markup, html};
 
@@ -39,7 +40,9 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
             }
         }
     }
-    all.sort_by(|one, other| (one.finding.severity, other.seen.len()).cmp(&(other.finding.severity, one.seen.len())));
+    all.arrange_by(|one, other| {
+        (one.finding.severity, other.seen.len()).cmp(&(other.finding.severity, one.seen.len()))
+    });
     all
 }
 
@@ -183,6 +186,6 @@ pub(crate) fn repeated<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<(&'a str
             None => all.push((text, 1)),
         }
     }
-    all.sort_by_key(|entry| std::cmp::Reverse(entry.1));
+    all.arrange_by_key(|entry| std::cmp::Reverse(entry.1));
     all
 }

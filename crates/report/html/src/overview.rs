@@ -1,6 +1,7 @@
 //! An overview of all configurations: a small table of the most important figure, tinted by size,
 //! with the best one marked and the others compared with it.
 
+use iolab_order::Arrange;
 use iolab_statistics::{Better, Verdict};
 use maud::{Markup, html};
 
@@ -176,7 +177,7 @@ impl Overview<'_> {
         let mut all: Vec<usize> = (0..outcome.design.configurations.len()).filter(|one| value(one).is_some()).collect();
         // A few rows keep the order of the axis; many are sorted, the best first.
         if all.len() > MOST_LINES {
-            all.sort_by(|one, other| value(one).partial_cmp(&value(other)).unwrap_or(std::cmp::Ordering::Equal));
+            all.arrange_by(|one, other| value(one).partial_cmp(&value(other)).unwrap_or(std::cmp::Ordering::Equal));
             if outcome.analysis.figures[self.figure].better() == Better::Higher {
                 all.reverse();
             }

@@ -6,6 +6,7 @@
 //! the study's analysis, whose limits hold together for every two configurations; so choosing the
 //! best after having seen the figures is accounted for.
 
+use iolab_order::Arrange;
 use iolab_statistics::{Better, Comparison, DecisionRules, Interval};
 use iolab_study::{Analysis, Contrast, Design, FigureValues, Study};
 
@@ -148,7 +149,7 @@ impl<'a> Outcome<'a> {
         };
         let mut rivals: Vec<Rival> = known.iter().copied().filter(|one| *one != best).filter_map(rival).collect();
         let distance = |rival: &Rival| rival.comparison.ratio.estimate.ln().abs();
-        rivals.sort_by(|one, other| distance(one).total_cmp(&distance(other)));
+        rivals.arrange_by(|one, other| distance(one).total_cmp(&distance(other)));
         Some(Standing { common: contest.common, best, median: median(best)?, rivals, unknown })
     }
 

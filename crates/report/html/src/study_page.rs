@@ -1,6 +1,7 @@
 //! The report of a study: the question and the answer, then the evidence, then how to reproduce it.
 
 use iolab_charts::DrawnChart;
+use iolab_order::Arrange;
 use iolab_recording::{HostFacts, Recording};
 use iolab_statistics::DecisionRules;
 use iolab_study::{Analysis, Collection, Design, Study, TrialId};
@@ -282,6 +283,6 @@ const MOST_EXEMPLARS: usize = 3;
 fn middle(outcome: &Outcome<'_>, configuration: usize) -> Option<u32> {
     let values = &outcome.row(0, configuration)?.values;
     let mut known: Vec<(u32, f64)> = (0..).zip(values).filter_map(|(block, value)| Some((block, (*value)?))).collect();
-    known.sort_by(|one, other| one.1.total_cmp(&other.1));
+    known.arrange_by(|one, other| one.1.total_cmp(&other.1));
     known.get(known.len() / 2).map(|(block, _)| *block)
 }

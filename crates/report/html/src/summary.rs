@@ -1,6 +1,7 @@
 //! The summary: the answer that terminals also show, then the conclusions in sentences. If nothing
 //! can be concluded, the sentence says why and what would decide.
 
+use iolab_order::Arrange;
 use iolab_statistics::Verdict;
 use iolab_study::{Figure, Measure, answer, would_decide_all};
 use maud::{Markup, html};
@@ -176,7 +177,7 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
             None => wins.push((winner, 1)),
         }
     }
-    wins.sort_by_key(|entry| std::cmp::Reverse(entry.1));
+    wins.arrange_by_key(|entry| std::cmp::Reverse(entry.1));
     let clear: usize = wins.iter().map(|entry| entry.1).sum();
     let alone = standings.iter().filter(|standing| standing.rivals.is_empty()).count();
     let open = standings.len() - clear - alone;

@@ -6,6 +6,7 @@ use iolab_charts::{
     AxisMeasure, AxisUnit, Heading, OffsetMap, OffsetPoint, Panel, Spacing, Spectrum, TimeSeries, Timeline,
 };
 use iolab_histogram::SparseHistogram;
+use iolab_order::Arrange;
 use iolab_trace_summary::{FilePicture, Picture};
 use maud::html;
 
@@ -46,7 +47,7 @@ pub fn trace_page(report: &TraceReport<'_>) -> Page {
         "One picture for each of the files with most reads and writes. A scan is a slope, a log that is written again and again a flat line, a random load a cloud.",
     );
     let mut files: Vec<(&u32, &FilePicture)> = picture.files.iter().collect();
-    files.sort_by_key(|(number, file)| (std::cmp::Reverse(file.count), **number));
+    files.arrange_by_key(|(number, file)| (std::cmp::Reverse(file.count), **number));
     for (place, (number, file)) in files.into_iter().take(FILES).enumerate() {
         let path = report.paths.get(*number as usize).map_or("?", String::as_str);
         gallery.add(offsets(place, path, file, picture.slot_ns).draw());
@@ -141,7 +142,7 @@ fn offsets(place: usize, path: &str, file: &FilePicture, slot_ns: u64) -> Offset
 fn sizes(title: &str, sizes: &BTreeMap<u64, u64>) -> maud::Markup {
     let all: u64 = sizes.values().sum();
     let mut most: Vec<(&u64, &u64)> = sizes.iter().collect();
-    most.sort_by_key(|(bytes, count)| (std::cmp::Reverse(**count), **bytes));
+    most.arrange_by_key(|(bytes, count)| (std::cmp::Reverse(**count), **bytes));
     let others = most.len().saturating_sub(SIZES);
     let row = |(bytes, count): &(&u64, &u64)| {
         let share = **count as f64 * 100.0 / all.max(1) as f64;

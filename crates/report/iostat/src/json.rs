@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use iolab_order::Arrange;
+
 use crate::layout::amounts;
 use crate::{CPU, CpuTimes, DeviceActivity, DeviceColumn, PLAIN, ReportLayout};
 
@@ -39,7 +41,7 @@ fn json_order(layout: &ReportLayout) -> Vec<&'static DeviceColumn> {
         (true, true) => layout.columns(),
         (true, false) => {
             let mut all = layout.columns();
-            all.sort_by_key(|column| rank(column));
+            all.arrange_by_key(|column| rank(column));
             all
         }
     }

@@ -7,6 +7,7 @@
 
 use iolab_aggregate::WholeRun;
 use iolab_histogram::SparseHistogram;
+use iolab_order::Arrange;
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_text::{Alignment, aligned};
@@ -107,7 +108,7 @@ fn row(case: &str, rounds: &[Recording]) -> Row {
 /// I/O.
 fn verdict(rows: &[Row]) -> Option<String> {
     let mut ranked: Vec<&Row> = rows.iter().filter(|row| row.median_iops() > 0.0).collect();
-    ranked.sort_by(|a, b| b.median_iops().total_cmp(&a.median_iops()));
+    ranked.arrange_by(|a, b| b.median_iops().total_cmp(&a.median_iops()));
     let (first, second) = (ranked.first()?, ranked.get(1)?);
     let ratio = first.median_iops() / second.median_iops();
     let rounds = first.iops.len().min(second.iops.len());

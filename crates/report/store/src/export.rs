@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use iolab_order::Arrange;
+
 use crate::{DatabaseEntry, EntryFigure};
 
 /// Columns of the CSV form. It has one figure per line, so that entries with different jobs fit
@@ -79,7 +81,7 @@ pub struct History {
 pub fn history(entries: &[DatabaseEntry]) -> History {
     let mut timed: Vec<(u64, &DatabaseEntry)> =
         entries.iter().filter_map(|entry| entry.started_unix_ns.map(|started| (started, entry))).collect();
-    timed.sort_by_key(|(started, entry)| (*started, entry.id));
+    timed.arrange_by_key(|(started, entry)| (*started, entry.id));
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (_, entry) in &timed {
         columns(entry).for_each(|(name, _)| *counts.entry(name).or_default() += 1);

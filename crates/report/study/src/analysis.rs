@@ -1,5 +1,6 @@
 //! Analyses the results of a study's trials.
 
+use iolab_order::Arrange;
 use iolab_recording::Finding;
 use iolab_statistics::DecisionRules;
 use iolab_text::counted;
@@ -78,7 +79,7 @@ pub struct TrialWarmUp {
 pub fn analyse(study: &Study, design: &Design, results: &TrialResults, rules: &DecisionRules) -> Analysis {
     let blocks = blocks_to_run(study, design, results);
     let mut trials: Vec<Trial> = results.trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
-    trials.sort_by_key(Trial::planned);
+    trials.arrange_by_key(Trial::planned);
     let (mut rows, mut contrasts, mut standings) = (Vec::new(), Vec::new(), Vec::new());
     let mut families = Families::new(study, design);
     for figure in 0..study.figures.len() {

@@ -5,6 +5,7 @@
 //! `iolab_statistics::Family`), so that a reader may pick the largest difference after having seen
 //! them all.
 
+use iolab_order::Arrange;
 use iolab_statistics::{
     Comparison, DecisionRules, Evidence, Family, FarTrial, Interval, Pairing, Stated, Statements, VERY_FAR, Verdict,
     Weights,
@@ -306,7 +307,7 @@ impl Judged<'_> {
             let largest = axis.points.iter().map(|point| point.comparison.ratio.estimate.ln().abs());
             axis.share.unwrap_or_else(|| largest.fold(0.0, f64::max))
         };
-        axes.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        axes.arrange_by(|one, other| size(other).total_cmp(&size(one)));
         axes
     }
 

@@ -1,5 +1,6 @@
 //! Designs and results as text for a terminal.
 
+use iolab_order::Arrange;
 use iolab_statistics::{Better, DecisionRules, Verdict};
 use iolab_text::counted;
 use iolab_units::rounded_ns;
@@ -323,7 +324,7 @@ fn shown_rows(analysis: &Analysis, standing: &Standing) -> Vec<usize> {
             (false, true) => -value,
             (false, false) => value,
         };
-        ranked.sort_by(|one, other| rank(one.1).total_cmp(&rank(other.1)));
+        ranked.arrange_by(|one, other| rank(one.1).total_cmp(&rank(other.1)));
         ranked.truncate(MOST_ROWS - 1);
     }
     let mut rows: Vec<usize> = ranked.into_iter().map(|one| one.0).chain(baselines(standing)).collect();

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use iolab_order::Arrange;
 use iolab_text::{Alignment, aligned, counted, grouped, rounded_bytes};
 use iolab_trace::Reader;
 
@@ -69,7 +70,7 @@ impl Summary {
         let mut lines = vec![titles.map(str::to_owned).to_vec()];
         let mut files: Vec<_> = self.files.iter().zip(reader.files()).collect();
         files.retain(|(figures, file)| figures.operations() > 0 && file.kind.is_storage());
-        files.sort_by_key(|(figures, _)| std::cmp::Reverse(figures.operations()));
+        files.arrange_by_key(|(figures, _)| std::cmp::Reverse(figures.operations()));
         for (figures, file) in files.iter().take(SHOWN) {
             let mut line = vec![file.role.name().to_owned()];
             line.extend(cells_of(figures));
@@ -90,7 +91,7 @@ impl Summary {
         let mut lines =
             vec![["thread", "process", "operations", "bytes", "syncs", "in calls"].map(str::to_owned).to_vec()];
         let mut threads: Vec<_> = self.threads.iter().zip(reader.threads()).collect();
-        threads.sort_by_key(|(figures, _)| std::cmp::Reverse(figures.count));
+        threads.arrange_by_key(|(figures, _)| std::cmp::Reverse(figures.count));
         for (figures, thread) in threads.iter().take(SHOWN).filter(|(figures, _)| figures.count > 0) {
             lines.push(vec![
                 format!("{} {}", thread.name, thread.id).trim_start().to_owned(),

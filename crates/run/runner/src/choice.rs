@@ -98,11 +98,9 @@ pub(crate) struct LoopInputs {
 pub(crate) fn choose<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) -> Result<C::Answer, Fatal> {
     let plan = task.plan;
     let LoopInputs { synchronous, origin_ns, .. } = inputs;
-    let tally = tally(task, origin_ns);
     let measurement = &plan.measurement;
-    let paced = is_paced(plan, &inputs);
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
-    if paced
+    if is_paced(plan, &inputs)
         || is_special(task)
         || is_logged(plan)
         || plan.errors.max_latency_ns != [0; 3]
@@ -110,18 +108,28 @@ pub(crate) fn choose<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) 
         || measurement.block_errors_bytes.is_some()
         || (latencies != [true; 3] && latencies != [false; 3])
     {
-        let recorder = detailed(task, tally, synchronous, origin_ns)?;
-        if paced { chosen.go(recorder, pacer(plan, inputs)) } else { chosen.go(recorder, Unpaced) }
+        choose_detailed(task, inputs, chosen)
     } else if latencies == [false; 3] {
-        chosen.go(CountingRecorder::new(tally), Unpaced)
+        chosen.go(CountingRecorder::new(tally(task, origin_ns)), Unpaced)
     } else if counts_files(plan) {
-        chosen.go(PerFileRecorder::new(tally, !synchronous, plan.files.len()), Unpaced)
+        chosen.go(PerFileRecorder::new(tally(task, origin_ns), !synchronous, plan.files.len()), Unpaced)
     } else {
-        chosen.go(FullRecorder::new(tally, !synchronous), Unpaced)
+        chosen.go(FullRecorder::new(tally(task, origin_ns), !synchronous), Unpaced)
     }
 }
 
-/// Chooses the loop of a job, special or not.
+/// The loop that records whatever a plan asks for, at any pace.
+fn choose_detailed<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) -> Result<C::Answer, Fatal> {
+    let recorder = detailed(task, tally(task, inputs.origin_ns), inputs.synchronous, inputs.origin_ns)?;
+    if is_paced(task.plan, &inputs) {
+        chosen.go(recorder, pacer(task.plan, inputs))
+    } else {
+        chosen.go(recorder, Unpaced)
+    }
+}
+
+/// Chooses the loop of a job on a lane behind a pointer, special or not. Whatever is recorded,
+/// one recorder does it: beside operations of a microsecond, what it costs more is not measurable.
 pub(crate) fn choose_specially<C: ChosenSpecially>(
     task: &Task<'_>,
     inputs: LoopInputs,
@@ -129,7 +137,7 @@ pub(crate) fn choose_specially<C: ChosenSpecially>(
 ) -> Result<C::Answer, Fatal> {
     let plan = task.plan;
     if !is_special(task) {
-        return choose(task, inputs, chosen);
+        return choose_detailed(task, inputs, chosen);
     }
     let recorder = detailed(task, tally(task, inputs.origin_ns), inputs.synchronous, inputs.origin_ns)?;
     let pacer = pacer(plan, inputs);

@@ -117,7 +117,7 @@ fn told(arguments: &CompareArguments, outcome: &ComparisonResult, sides: [&Side;
         let command = command_line();
         comparison_page(&ComparisonReport { outcome, sides, command: &command, version }).html
     } else if arguments.json {
-        serde_json::to_string_pretty(outcome).context("the outcome as JSON")? + "\n"
+        iolab_text::indented(&serde_json::to_string(outcome).context("the outcome as JSON")?) + "\n"
     } else if arguments.markdown {
         markdown(outcome)
     } else {

@@ -217,7 +217,7 @@ fn entry_number(text: &str) -> Result<i64, String> {
 fn show(store: &Database, id: i64, json: bool) -> Result<(), ExitFailure> {
     let entry = store.entry(id).map_err(failed)?;
     if json {
-        let text = serde_json::to_string_pretty(&entry).context("the entry as JSON")?;
+        let text = iolab_text::indented(&serde_json::to_string(&entry).context("the entry as JSON")?);
         return Ok(output::print(&(text + "\n"))?);
     }
     let trials = Filter { parent: Some(id), ..Filter::default() };
@@ -268,7 +268,7 @@ fn figures_of_studies(entries: &[DatabaseEntry], format: &str) -> Result<String,
     let mut lines = Vec::new();
     for entry in entries {
         let Some(text) = &entry.analysis else { continue };
-        let analysis = serde_json::from_str(text).map_err(|error| {
+        let analysis = serde_json::from_slice(text.as_bytes()).map_err(|error| {
             ExitFailure::failed(format!("iolab: @{}: its analysis cannot be read: {error}: import it again", entry.id))
         })?;
         lines.extend(figure_lines(entry.id, &entry.title, &analysis));

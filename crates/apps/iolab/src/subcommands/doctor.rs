@@ -73,7 +73,7 @@ fn of_device(arguments: &DoctorArguments, report: DeviceReport) -> Result<u8, Ex
 fn show(arguments: &DoctorArguments, answer: &Answer, before: &str) -> Result<(), ExitFailure> {
     if arguments.json {
         // Plain data with string keys: serialisation has no way to fail.
-        output::print(&(serde_json::to_string_pretty(answer).unwrap_or_default() + "\n"))?;
+        output::print(&(iolab_text::indented(&serde_json::to_string(answer).unwrap_or_default()) + "\n"))?;
     } else {
         output::print_for_people(&(before.to_owned() + &text(answer)))?;
     }

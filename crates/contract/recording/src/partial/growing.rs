@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use iolab_order::Arrange;
+
 use super::rebuild::{Partial, PartialError};
 use super::{Entry, MARK, is_decided, is_partial, take};
 use crate::recording::Recording;
@@ -164,7 +166,7 @@ fn join(mut before: IntervalLatencies, last: &IntervalLatencies) -> IntervalLate
             None => before.directions.push(part.clone()),
         }
     }
-    before.directions.sort_by_key(|part| part.direction.index());
+    before.directions.arrange_by_key(|part| part.direction.index());
     before
 }
 

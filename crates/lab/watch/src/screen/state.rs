@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use iolab_iostat::{DataUnit, DeviceActivity, DeviceColumn, EXTENDED};
+use iolab_order::Arrange;
 use iolab_recording::RequestInterval;
 
 use super::super::looks::Look;
@@ -217,7 +218,7 @@ impl State {
         }
         let column = self.sorted_by.and_then(|at| State::columns().nth(at));
         let unit = self.unit;
-        self.devices.sort_by(|a, b| match column {
+        self.devices.arrange_by(|a, b| match column {
             Some(column) => b.value(column, unit).total_cmp(&a.value(column, unit)).then_with(|| a.name.cmp(&b.name)),
             None => a.name.cmp(&b.name),
         });

@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use iolab_observe::{ProcessTime, RunAndWait, System, descendants};
+use iolab_order::Arrange;
 use iolab_trace::{ProcessorShares, ProgramBeside};
 
 use super::clients::Clients;
@@ -122,7 +123,7 @@ impl Programs {
     pub(super) fn beside(self) -> Vec<ProgramBeside> {
         let mut all: Vec<ProgramBeside> =
             self.beside_ns.into_iter().map(|(name, used_ns)| ProgramBeside { name, used_ns }).collect();
-        all.sort_by(|a, b| (b.used_ns, &a.name).cmp(&(a.used_ns, &b.name)));
+        all.arrange_by(|a, b| (b.used_ns, &a.name).cmp(&(a.used_ns, &b.name)));
         all.truncate(MOST_BESIDE);
         all
     }

@@ -4,6 +4,8 @@
 //! Gregg, "Visualizing system latency", CACM 53(7), 2010: it shows modes and outliers that a
 //! summary hides.
 
+use iolab_order::Arrange;
+
 use super::{NO_DATA, ranging};
 use crate::data::sound;
 use crate::gradient::{COLOURS, shade};
@@ -107,7 +109,7 @@ impl HeatMap {
     fn seen(&self) -> String {
         let mut cells: Vec<(f64, f64, f64)> =
             self.cells().map(|(_, cell)| (cell.low_ns, cell.high_ns, cell.count)).collect();
-        cells.sort_by(|one, other| one.0.total_cmp(&other.0));
+        cells.arrange_by(|one, other| one.0.total_cmp(&other.0));
         let total: f64 = cells.iter().map(|cell| cell.2).sum();
         let reach = |share: f64| {
             let mut so_far = 0.0;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use iolab_aggregate::{Member, Throughput};
+use iolab_order::Arrange;
 use iolab_plan::Direction;
 use iolab_recording::{Recording, Severity};
 
@@ -33,7 +34,7 @@ fn slowest(recording: &Recording, hosts: &BTreeMap<u32, Vec<Member<'_>>>) -> Opt
     let rate = |throughput: Throughput| if moves { throughput.bytes_per_second() } else { throughput.ios_per_second() };
     let mut rates: Vec<(f64, u32)> = hosts.iter().map(|(host, members)| (rate(done(members)), *host)).collect();
     rates.retain(|(rate, _)| *rate > 0.0);
-    rates.sort_by(|one, other| one.0.total_cmp(&other.0));
+    rates.arrange_by(|one, other| one.0.total_cmp(&other.0));
     let ((slow, host), (median, _)) = (*rates.first()?, *rates.get(rates.len() / 2)?);
     if slow >= SLOW * median {
         return None;

@@ -12,6 +12,7 @@ use iolab_charts::{
 };
 use iolab_histogram::{SparseHistogram, bucket_low};
 use iolab_iostat::{DeviceActivity, find};
+use iolab_order::Arrange;
 use iolab_recording::{DeviceSeries, RequestInterval};
 use iolab_units::format_bytes;
 
@@ -141,7 +142,7 @@ fn shares(heading: Heading, sizes: &[(&str, BTreeMap<u64, u64>)]) -> Stacked {
         *together.entry(*size).or_default() += count;
     }
     let mut frequent: Vec<(u64, u64)> = together.into_iter().collect();
-    frequent.sort_by_key(|entry| std::cmp::Reverse(entry.1));
+    frequent.arrange_by_key(|entry| std::cmp::Reverse(entry.1));
     let has_others = frequent.len() > MOST_SIZES;
     frequent.truncate(MOST_SIZES);
     frequent.sort_unstable();

@@ -5,6 +5,7 @@ use iolab_charts::{
     BlockSizeChart, BlockSizePoint, BlockSizeSeries, Estimate, GroupSeries, Groups, Heading, LatencyLoad, LoadCurve,
     LoadPoint, Matrix, Roofline, Spacing, Sweep, SweepPoint, SweepSeries,
 };
+use iolab_order::Arrange;
 use iolab_study::{Axis, Figure, FigureDirection, Measure};
 
 use super::Gallery;
@@ -35,7 +36,7 @@ pub(super) fn latency_load(gallery: &mut Gallery, shape: &Shape<'_>) {
                         latency_ns.value.map(|_| LoadPoint { offered: None, throughput, latency_ns })
                     })
                     .collect();
-                service.sort_by(|one, other| one.throughput.total_cmp(&other.throughput));
+                service.arrange_by(|one, other| one.throughput.total_cmp(&other.throughput));
                 LoadCurve { name, response: Vec::new(), service }
             };
             let curves: Vec<LoadCurve> = percents
@@ -88,7 +89,7 @@ pub(super) fn block_sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
             };
             let series = |line: &Line| {
                 let mut points: Vec<BlockSizePoint> = line.configurations.iter().filter_map(point).collect();
-                points.sort_by(|one, other| one.block_bytes.total_cmp(&other.block_bytes));
+                points.arrange_by(|one, other| one.block_bytes.total_cmp(&other.block_bytes));
                 BlockSizeSeries { name: line.name.clone(), points }
             };
             let title = titled(&format!("Bandwidth and IOPS{} over block size", side_words(side)), panel);
@@ -124,7 +125,7 @@ pub(super) fn lines(gallery: &mut Gallery, shape: &Shape<'_>) {
                 };
                 let series = |line: &Line| {
                     let mut points: Vec<SweepPoint> = line.configurations.iter().filter_map(point).collect();
-                    points.sort_by(|one, other| one.x.total_cmp(&other.x));
+                    points.arrange_by(|one, other| one.x.total_cmp(&other.x));
                     SweepSeries { name: line.name.clone(), points }
                 };
                 let title = titled(&format!("{} over {}", values::titled(figure), axes::title(axis)), panel);

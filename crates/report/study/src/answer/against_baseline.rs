@@ -5,6 +5,7 @@
 //! disk, say, where the disk itself wins. With two choices, the sentence about the best says it
 //! all.
 
+use iolab_order::Arrange;
 use iolab_statistics::{Better, Verdict};
 use iolab_text::counted;
 
@@ -34,7 +35,7 @@ impl Results<'_> {
         let figure = &self.analysis.figures[standing.figure];
         let harm = |ratio: f64| if figure.better() == Better::Lower { ratio.ln() } else { -ratio.ln() };
         let mut points: Vec<_> = axis.points.iter().filter(|point| !is_open(point.comparison.verdict)).collect();
-        points.sort_by(|one, other| {
+        points.arrange_by(|one, other| {
             harm(other.comparison.ratio.estimate).total_cmp(&harm(one.comparison.ratio.estimate))
         });
         let told = |point: &crate::PointEffect| ratio_with_limits(&point.comparison.ratio);
@@ -67,7 +68,7 @@ impl Results<'_> {
         let mut contrasts: Vec<Contrast> =
             others.filter_map(|one| self.analysis.contrast(standing.figure, condition.baseline, *one)).collect();
         let size = |one: &Contrast| one.comparison.ratio.estimate.ln().abs();
-        contrasts.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        contrasts.arrange_by(|one, other| size(other).total_cmp(&size(one)));
         let has_verdicts = contrasts.iter().all(|one| one.comparison.blocks >= self.rules.least_blocks);
         let (open, certain): (Vec<&Contrast>, Vec<&Contrast>) =
             contrasts.iter().partition(|one| has_verdicts && is_open(one.comparison.verdict));

@@ -1,5 +1,6 @@
 //! The answer of a study with given axes: which choice is best under each condition.
 
+use iolab_order::Arrange;
 use iolab_statistics::Verdict;
 use iolab_text::counted;
 
@@ -122,7 +123,7 @@ fn gain(winners: &[Winner<'_>], choice: &str) -> Option<String> {
     let mut gains: Vec<(&Contrast, &GivenCondition)> =
         certain.filter_map(|winner| Some((winner.gain.as_ref()?, winner.condition))).collect();
     let size = |one: &(&Contrast, &GivenCondition)| one.0.comparison.ratio.estimate.ln().abs();
-    gains.sort_by(|one, other| size(one).total_cmp(&size(other)));
+    gains.arrange_by(|one, other| size(one).total_cmp(&size(other)));
     let told = |(contrast, condition): &(&Contrast, &GivenCondition)| {
         let points: Vec<&str> = condition.points.iter().map(|(_, point)| point.as_str()).collect();
         format!("{} ({})", ratio_words(&contrast.comparison.ratio)[0], points.join(", "))

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use iolab_archive::housekeeping::{Retention, delete_files, disk_usage};
 use iolab_archive::{database, recordings};
+use iolab_order::Arrange;
 use iolab_store::{Database, DatabaseEntry, Filter};
 use iolab_text::{Alignment, aligned, counted, size_text};
 
@@ -141,7 +142,7 @@ pub(super) fn size(store: &Database) -> Result<(), ExitFailure> {
             format!("{} with {}", store.path().display(), counted(entries.len() as u64, "entry")),
         ),
     ];
-    sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    sizes.arrange_by_key(|(size, _)| std::cmp::Reverse(*size));
     let largest = sizes.iter().take(LARGEST).filter(|(size, _)| *size > 0);
     lines.extend(largest.map(|(size, entry)| row(&format!("@{}", entry.id), *size, entry.path.clone())));
     let right = |column| if column == 1 { Alignment::Right } else { Alignment::Left };

@@ -2,6 +2,7 @@
 //! digits.
 
 use iolab_iostat::DeviceColumn;
+use iolab_order::Arrange;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -72,7 +73,7 @@ fn fitting(mut room: usize, sorted_by: Option<usize>) -> Vec<(usize, &'static De
         (sorted_by != Some(*at), dear)
     };
     let mut all: Vec<_> = State::columns().enumerate().collect();
-    all.sort_by_key(rank);
+    all.arrange_by_key(rank);
     // If a more important column does not fit, less important ones do not replace it.
     let fits = |(_, column): &(usize, &'static DeviceColumn)| {
         let taken = SPACE + width(column);
@@ -81,7 +82,7 @@ fn fitting(mut room: usize, sorted_by: Option<usize>) -> Vec<(usize, &'static De
         fits
     };
     let mut shown: Vec<_> = all.into_iter().take_while(fits).collect();
-    shown.sort_by_key(|(at, _)| *at);
+    shown.arrange_by_key(|(at, _)| *at);
     shown
 }
 
