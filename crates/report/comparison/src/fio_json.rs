@@ -76,7 +76,7 @@ fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
     let last_report = sound.rfind("\"fio version\"");
     let mut patience = sound.len().saturating_mul(MOST_READINGS);
     while let Some(start) = next_start(&sound, place) {
-        let mut stream = serde_json::Deserializer::from_slice(sound[start..].as_bytes()).into_iter::<Value>();
+        let mut stream = serde_json::Deserializer::from_slice(&sound.as_bytes()[start..]).into_iter::<Value>();
         match stream.next() {
             Some(Ok(value)) => {
                 place = start + stream.byte_offset().max(1);

@@ -1,7 +1,7 @@
 //! Keeping a panic within the worker in which it happens.
 //!
-//! Published programs abort on panics, which makes them smaller. There, the panic hook ends the
-//! worker, because nothing can be caught.
+//! Optimised programs abort on panics, which makes them smaller and sooner built. There, the panic
+//! hook ends the worker, because nothing can be caught.
 
 #[cfg(any(panic = "abort", test))]
 use std::cell::RefCell;

@@ -106,9 +106,14 @@ fn told(lines: &[&str]) -> Vec<String> {
 pub(crate) fn shape(line: &str) -> String {
     const UNITS: [&str; 14] =
         ["ns", "us", "µs", "ms", "s", "k", "M", "B", "KiB", "MiB", "GiB", "KiB/s", "MiB/s", "GiB/s"];
+    // Days and months of a date change as its numbers do.
+    const DATES: [&str; 19] = [
+        "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
+        "Oct", "Nov", "Dec",
+    ];
     let mut words: Vec<&str> = Vec::new();
     for word in line.split_whitespace() {
-        let is_number = word.chars().any(|letter| letter.is_ascii_digit());
+        let is_number = word.chars().any(|letter| letter.is_ascii_digit()) || DATES.contains(&word);
         let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ')', '.', ':']));
         match words.last() {
             Some(&"#") if is_number || is_unit => {}
@@ -124,6 +129,7 @@ fn numbers_may_differ_and_words_may_not() {
     assert_eq!(shape("read:  12.3k  1.5 ms (p99)"), shape("read: 9 800 us (p99)"));
     assert_ne!(shape("read: 12"), shape("write: 12"));
     assert_ne!(shape("a 1 b"), shape("a b"));
+    assert_eq!(shape("pid=1: Fri Nov 27 00:54:21 2026"), shape("pid=2: Sat May 1 1:02:03 2027"));
 }
 
 #[test]
