@@ -1,7 +1,8 @@
-//! Counts, amounts and tables as people read them, the names of error numbers, and Base64.
+//! Counts, amounts and tables as people read them, indented JSON, the names of error numbers, and
+//! Base64.
 //!
-//! Text for people, but for Base64: what the job language reads back is printed by `units`, and so
-//! are measured times. Nothing here knows a locale.
+//! Text for people, but for JSON and Base64: what the job language reads back is printed by
+//! `units`, and so are measured times. Nothing here knows a locale.
 
 mod amounts;
 pub mod base64;

@@ -1,7 +1,9 @@
 //! Which loop a plan asks for: its recorder, its pacer, its queue. Chosen once, by type, before the
 //! first operation.
 //!
-//! Runs and calibrations both choose here, so that the calibrated loop is the one that runs.
+//! Runs and calibrations both choose here, so that the calibrated loop is the one that runs. Lanes
+//! behind a pointer are the exception: they run with the recorder that records everything, and are
+//! calibrated with the one that suffices.
 
 use std::sync::Arc;
 
@@ -128,8 +130,9 @@ fn choose_detailed<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) ->
     }
 }
 
-/// Chooses the loop of a job on a lane behind a pointer, special or not. Whatever is recorded,
-/// one recorder does it: beside operations of a microsecond, what it costs more is not measurable.
+/// Chooses the loop of a job on a lane behind a pointer, special or not. One recorder serves all
+/// jobs that are not special, whatever they record, because their operations take a microsecond or
+/// more.
 pub(crate) fn choose_specially<C: ChosenSpecially>(
     task: &Task<'_>,
     inputs: LoopInputs,
