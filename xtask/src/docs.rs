@@ -1,8 +1,8 @@
 //! `cargo xtask docs`: the pages that are generated from the program's own tables are up to date.
 //!
-//! The program writes them into a folder with its hidden subcommand `internal-docs FOLDER`; this
-//! file only compares that folder with `docs/reference`, or writes there. It does not know what is
-//! in a page.
+//! The program writes them into a folder with its hidden subcommand `internal-docs FOLDER`, and
+//! `derive-schemas` writes the JSON Schemas; this file only compares that folder with
+//! `docs/reference`, or writes there. It does not know what is in a page.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,14 +45,21 @@ fn can_generate(repository: &Repository) -> bool {
 }
 
 fn generate(repository: &Repository, folder: &Path) -> Result<(), String> {
-    let program = Workshop::open(repository, Profile::Debug)?.program()?;
-    let mut command = Command::new(&program);
-    command.arg("internal-docs").arg(folder).current_dir(&repository.root);
-    let output = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("iolab internal-docs: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
+    let workshop = Workshop::open(repository, Profile::Debug)?;
+    let run = |mut command: Command| {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let output = command.current_dir(&repository.root).output().map_err(|error| format!("{program}: {error}"))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("{program}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr))),
+        }
+    };
+    let mut pages = Command::new(workshop.program()?);
+    pages.arg("internal-docs").arg(folder);
+    run(pages)?;
+    let mut schemas = Command::new(workshop.schema_deriver()?);
+    schemas.arg(folder.join("schemas"));
+    run(schemas)
 }
 
 fn read(folder: &Path) -> Result<Pages, String> {

@@ -62,6 +62,12 @@ impl Workshop {
         Ok(self.folder().join("iolab"))
     }
 
+    /// The program that derives the JSON Schemas.
+    pub(crate) fn schema_deriver(&self) -> Result<PathBuf, String> {
+        self.build(&["--workspace", "--bin", "derive-schemas", "--example", "bare_pread"])?;
+        Ok(self.folder().join("derive-schemas"))
+    }
+
     /// An example of one package.
     pub(crate) fn example(&self, package: &str, name: &str) -> Result<PathBuf, String> {
         match self.profile {

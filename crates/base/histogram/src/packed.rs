@@ -10,7 +10,6 @@
 //! all pairs in bytes. A reader checks that buckets exist, that counts are not 0, and that minimum
 //! and maximum are in the first and last bucket.
 
-use schemars::JsonSchema;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -24,9 +23,10 @@ use crate::{BUCKETS, LONGEST_DIFFERENCE, SparseHistogram, bucket_of};
 const MOST_VALUES: u64 = 1 << 48;
 
 /// What was added to a histogram in one interval: exact moments and delta-coded buckets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Fields")]
-#[schemars(!try_from)]
+#[cfg_attr(feature = "schema", schemars(!try_from))]
 pub struct PackedHistogram {
     /// Smallest value, exact.
     pub min: u64,
@@ -37,7 +37,7 @@ pub struct PackedHistogram {
     /// Sum of their squares.
     pub sum_of_squares: f64,
     /// The counts: pairs of gap and count, one after the other.
-    #[schemars(with = "Vec<u64>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<u64>"))]
     pub buckets: PackedBuckets,
 }
 

@@ -1,6 +1,5 @@
 //! A histogram as plain data: what recordings hold and reports read.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{BUCKETS, bucket_middle, bucket_of};
@@ -11,9 +10,10 @@ pub(crate) const MOST_VALUES: u64 = 1 << 53;
 
 /// The non-empty buckets and the exact moments of a [`crate::Histogram`]. A reader checks that its
 /// parts agree.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Fields")]
-#[schemars(!try_from)]
+#[cfg_attr(feature = "schema", schemars(!try_from))]
 pub struct SparseHistogram {
     /// Number of values.
     pub count: u64,

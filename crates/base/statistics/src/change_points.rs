@@ -6,13 +6,13 @@
 //! measured from differences of neighbours, so that the changes themselves do not count as noise.
 //! Fallback for short series: MSER-5 (White 1997; Spratt 1998).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::median;
 
 /// A part of a series with one level.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Segment {
     /// Index of its first value.
     pub start: usize,

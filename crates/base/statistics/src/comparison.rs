@@ -7,13 +7,13 @@
 //! trials are not paired. The exact rank test of the pair is reported as well, as a check that
 //! assumes less. With few blocks it cannot reach small p-values, so it does not affect the verdict.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Family, Interval, cliffs_delta, critical_bound, normal, rank_sum, signed_rank};
 
 /// Which direction is good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// For figures like IOPS.
@@ -23,7 +23,8 @@ pub enum Better {
 }
 
 /// The rules of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecisionRules {
     /// Confidence of intervals; one minus it is the probability of a false alarm.
     pub confidence: f64,
@@ -42,7 +43,8 @@ impl Default for DecisionRules {
 }
 
 /// The result of the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The candidate is better.
@@ -60,7 +62,8 @@ pub enum Verdict {
 }
 
 /// What belongs to what.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
     /// Whether trials are paired by block.
@@ -98,7 +101,8 @@ pub struct Evidence {
 }
 
 /// Two configurations, or two groups of them, compared with each other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Blocks that have both; if trials are not paired, trials of the side that has fewer.
     pub blocks: usize,

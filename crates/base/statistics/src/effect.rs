@@ -1,6 +1,5 @@
 //! How often one sample is above the other: an effect size without a unit.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Cliff's delta (Cliff 1993): the share of pairs in which `first` is larger, minus the share in
@@ -17,7 +16,8 @@ pub fn cliffs_delta(first: &[f64], second: &[f64]) -> Option<f64> {
 }
 
 /// A word for the size of an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Magnitude {
     /// Below 0.147.

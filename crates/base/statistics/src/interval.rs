@@ -1,10 +1,10 @@
 //! The results of estimators and tests.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An estimate with its limits, in the unit of the data.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The best single value.
     pub estimate: f64,
@@ -36,7 +36,8 @@ impl Interval {
 }
 
 /// The result of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestResult {
     /// The test statistic; the documentation of the function that made it says which one.
     pub statistic: f64,

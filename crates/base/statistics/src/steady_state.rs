@@ -6,11 +6,11 @@
 //! mean from one end of the window to the other (slope excursion); at most 25 rounds. fio's
 //! `steadystate` (fio(1)) judges by one of its own measures alone.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Limits of the rule.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SniaRules {
     /// Rounds in the window.
     pub window: usize,
@@ -30,7 +30,8 @@ impl Default for SniaRules {
 }
 
 /// The state of a series of rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyState {
     /// Steady over the window that ends before round `end` (counted from 0); later rounds are not
@@ -112,7 +113,8 @@ pub fn fio_slope(values: &[f64]) -> Option<f64> {
 }
 
 /// A straight line through points at places 0, 1, 2 …: `start + slope · place`, by least squares.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Line {
     /// Value at place 0.
     pub start: f64,

@@ -4,11 +4,11 @@
 //! distinguish a load on a disk from one without storage, even for engines that this program no
 //! longer has.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where the operations of an engine go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// Files and devices of the kernel: operations appear in the counters of block devices.
@@ -32,7 +32,8 @@ pub enum Reach {
 }
 
 /// Whether data goes through the kernel's page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PageCache {
     /// Never.
@@ -44,7 +45,8 @@ pub enum PageCache {
 }
 
 /// An engine with the options that one worker gave it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EngineTraits {
     /// Where its operations go.
     pub reach: Reach,

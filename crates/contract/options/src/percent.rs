@@ -1,7 +1,5 @@
 //! A percentage that may have a fraction, without rounding.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::Error;
@@ -77,13 +75,14 @@ impl fmt::Display for Percent {
     }
 }
 
-impl JsonSchema for Percent {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Percent {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Percent".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
             "description": "A percentage with at most three decimals.",
             "type": "number",
             "minimum": 0,

@@ -1,10 +1,10 @@
 //! Ranks: the processes that each run their part of one job, on one machine or on many.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which of several ranks somebody is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
     /// Its number, from 0.
     pub number: u32,

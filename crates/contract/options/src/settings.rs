@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AUTOMATIC, PerDirection, Value};
 
 /// One option as set by the user.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// The value.
     pub value: Value,
@@ -25,7 +25,8 @@ pub struct Setting {
 /// The typed getters return `None` when the option is not set, and panic when the table gives it
 /// another kind: that is a mismatch between table and reader, which the test that reads every entry
 /// catches.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// Values by the name of the option.
     map: BTreeMap<String, Setting>,

@@ -1,10 +1,10 @@
 //! Parsed option values: plain data, all units explicit.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What an operation does to the device; options and statistics are indexed by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Device to memory.
@@ -38,7 +38,8 @@ impl Direction {
 pub type PerDirection<T> = [T; 3];
 
 /// A size as the user gave it: resolved against a file or device later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SizeSpec {
     /// Bytes.
     Bytes(u64),
@@ -49,7 +50,8 @@ pub enum SizeSpec {
 }
 
 /// One entry of `bssplit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockSplit {
     /// Block size, bytes.
     pub bytes: u64,
@@ -58,7 +60,8 @@ pub struct BlockSplit {
 }
 
 /// The percentage of a [`BlockSplit`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SplitShare {
     /// Given, percent (0 to 100).
     Percent(u8),
@@ -67,7 +70,8 @@ pub enum SplitShare {
 }
 
 /// `random_distribution` for one direction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Distribution {
     /// Every block equally likely.
     Uniform,
@@ -107,7 +111,8 @@ pub enum Distribution {
 }
 
 /// One entry of `zoned:` and `zoned_abs:`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZoneShare {
     /// Share of accesses, percent.
     pub access_percent: f64,
@@ -118,7 +123,8 @@ pub struct ZoneShare {
 }
 
 /// How paced operations are spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RateProcess {
     /// Evenly.
@@ -128,7 +134,8 @@ pub enum RateProcess {
 }
 
 /// A parsed option value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Value {
     /// Free text.
     Text(String),

@@ -5,11 +5,11 @@
 //! skipped. The plan contains the file's name and a checksum of its text; the runner reads the file
 //! again and refuses a changed text.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The recorded arrivals of a worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArrivalsPlan {
     /// The file.
     pub path: String,

@@ -1,10 +1,10 @@
 //! The content of written buffers, and the memory of buffers.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Buffers of a worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BufferPlan {
     /// Bytes of each slot: the largest block of any direction.
     pub slot_bytes: u64,
@@ -52,7 +52,8 @@ impl BufferPlan {
 }
 
 /// `mem=`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BufferMemory {
     /// Private anonymous pages (fio's `malloc` and `mmap`).
@@ -74,7 +75,8 @@ pub enum BufferMemory {
 }
 
 /// The content of writes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BufferContent {
     /// Pseudo-random bytes.

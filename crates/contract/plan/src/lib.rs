@@ -45,11 +45,11 @@ pub use zones::{ZonePlan, ZoneResetPlan};
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The job files and command line it was made from, verbatim.
     pub sources: Vec<SourceText>,
@@ -65,7 +65,8 @@ pub struct Plan {
 }
 
 /// One text the plan was made from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceText {
     /// File name, `-` for standard input, `command line`.
     pub name: String,

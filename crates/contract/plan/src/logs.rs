@@ -1,10 +1,10 @@
 //! fio-style log files asked for.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Logs of one worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPlan {
     /// Path prefix of latency logs (makes `_lat`, `_clat`, `_slat` files), if asked.
     pub latency: Option<String>,
@@ -43,7 +43,8 @@ pub struct LogPlan {
 }
 
 /// What the names of logs tell of a worker on a server: `PREFIX_bw.N.log.HOST`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientLogPlan {
     /// The client's name for the server.
     pub host: String,
@@ -52,7 +53,8 @@ pub struct ClientLogPlan {
 }
 
 /// `write_hist_log`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistogramLogPlan {
     /// Path prefix.
     pub prefix: String,
@@ -63,7 +65,8 @@ pub struct HistogramLogPlan {
 }
 
 /// `log_window_value`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LogWindow {
     /// The mean.
@@ -75,7 +78,8 @@ pub enum LogWindow {
 }
 
 /// Which log a line belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum LogKind {

@@ -1,13 +1,13 @@
 //! When operations are sent, and when the worker stops.
 
 use iolab_options::{PerDirection, RateProcess};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ArrivalsPlan, SteadyPlan};
 
 /// Rates and think time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PacingPlan {
     /// Bytes per second, per direction; 0: no limit.
     pub rate_bytes: PerDirection<u64>,
@@ -45,7 +45,8 @@ pub struct PacingPlan {
 }
 
 /// `flow`: transfers of the workers of one flow are in the ratio of their weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowPlan {
     /// Which flow.
     pub id: u32,
@@ -56,7 +57,8 @@ pub struct FlowPlan {
 }
 
 /// `latency_target`: the largest queue depth whose latencies are below a limit is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyTargetPlan {
     /// The limit, ns.
     pub target_ns: u64,
@@ -69,7 +71,8 @@ pub struct LatencyTargetPlan {
 }
 
 /// `follow=JOB:N`: a transfer for each N that the workers of another job have completed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FollowPlan {
     /// The job that is followed.
     pub job: String,
@@ -86,7 +89,8 @@ impl PacingPlan {
 }
 
 /// Pauses between operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThinkPlan {
     /// Pause, ns.
     pub pause_ns: u64,
@@ -111,7 +115,8 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// `thinktime_blocks_type`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkTrigger {
     /// Completions.
@@ -121,7 +126,8 @@ pub enum ThinkTrigger {
 }
 
 /// When the worker starts, starts to count, and stops.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitPlan {
     /// Wait this long after the stage starts, ns.
     pub start_delay_ns: u64,

@@ -1,10 +1,10 @@
 //! `cmdprio_*`: operations that are sent with a priority of their own.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which reads and writes have one. All others have that of their worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PriorityPlan {
     /// Of reads.
     pub reads: Vec<PriorityShare>,
@@ -13,7 +13,8 @@ pub struct PriorityPlan {
 }
 
 /// A share of operations, and their priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PriorityShare {
     /// Operations of this many bytes; of any size if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +26,8 @@ pub struct PriorityShare {
 }
 
 /// An I/O priority (ioprio_set(2)).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoPriority {
     /// 0 none, 1 realtime, 2 best effort, 3 idle.
     pub class: u8,

@@ -6,11 +6,11 @@
 //! ```
 //! Threads of a trace that never existed at the same time may share one worker.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The operations of a worker that replays.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayPlan {
     /// The trace: one of iolab's, an iolog, strace's text, or the files of one blktrace.
     pub paths: Vec<String>,
@@ -33,7 +33,8 @@ pub struct ReplayPlan {
 }
 
 /// The identity of a trace file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceIdentity {
     /// Bytes of all files together.
     pub bytes: u64,
@@ -42,7 +43,8 @@ pub struct TraceIdentity {
 }
 
 /// The changes that a replay makes to its trace.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayRules {
     /// Send each operation at its time in the trace; otherwise as fast as the order allows.
     pub timed: bool,

@@ -1,11 +1,11 @@
 //! When a job ends because its rate has become steady: `steadystate` of fio(1), resolved.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The criterion, its limit, and the measure it applies to. The same for all jobs of a reporting
 /// group.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyPlan {
     /// What is judged.
     pub measure: SteadyMeasure,
@@ -24,7 +24,8 @@ pub struct SteadyPlan {
 }
 
 /// The figure of a job that has to become steady.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyMeasure {
     /// Operations per second, all directions together.

@@ -1,10 +1,10 @@
 //! Verification of written data.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a worker verifies.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyPlan {
     /// What is checked.
     pub kind: VerifyKind,
@@ -88,7 +88,8 @@ impl VerifyPlan {
 }
 
 /// `verify_policy`: which writes a state guarantees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum VerifyPolicy {
     /// All that were complete: each block holds its last write.
@@ -117,7 +118,8 @@ impl VerifyPolicy {
 }
 
 /// `verify_backlog`, `verify_backlog_batch`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyBacklog {
     /// Writes after which some are read back.
     pub writes: u64,
@@ -126,7 +128,8 @@ pub struct VerifyBacklog {
 }
 
 /// `trim_percentage`, `trim_backlog`, `trim_backlog_batch`, `trim_verify_zero`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyTrim {
     /// Percent of writes that are discarded later.
     pub percent: u32,
@@ -139,7 +142,8 @@ pub struct VerifyTrim {
 }
 
 /// The bytes of `verify_pattern`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyPattern {
     /// They repeat; `%o` is eight zeroes.
     pub bytes: Vec<u8>,
@@ -152,7 +156,8 @@ pub struct VerifyPattern {
 macro_rules! verify_kinds {
     ($($(#[$doc:meta])* $kind:ident = $number:literal, $name:literal, $digest:literal;)*) => {
         /// `verify=`.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[repr(u8)]
         pub enum VerifyKind {
             $($(#[$doc])* #[serde(rename = $name)] $kind = $number,)*

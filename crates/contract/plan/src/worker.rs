@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use iolab_options::{EngineTraits, Settings};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{BufferPlan, FilePlan, LayoutPlan, LimitPlan, LogPlan, PacingPlan, ReplayPlan, VerifyPlan, WorkloadPlan};
 
 /// Everything one worker does. `numjobs=4` makes four of these, with the same `section`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerPlan {
     /// Position in [`crate::Plan::workers`].
     pub number: u32,
@@ -71,7 +71,8 @@ fn is_first(host: &u32) -> bool {
 }
 
 /// The engine of a worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnginePlan {
     /// Canonical engine name.
     pub name: String,
@@ -91,7 +92,8 @@ impl EnginePlan {
 }
 
 /// Queue depth and batching.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueuePlan {
     /// The most operations in flight (1 for synchronous engines).
     pub depth: u32,
@@ -118,7 +120,8 @@ pub struct QueuePlan {
 }
 
 /// What is measured and how it is shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasurementPlan {
     /// Whether the worker appears in reports at all (`stats=0` hides it).
     pub stats: bool,
@@ -181,7 +184,8 @@ pub struct MeasurementPlan {
 }
 
 /// Percentiles of the reports.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PercentilePlan {
     /// The list, percent, ascending.
     pub list: Vec<f64>,
@@ -194,7 +198,8 @@ pub struct PercentilePlan {
 }
 
 /// `unified_rw_reporting`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum UnifiedReporting {
     /// Each direction for itself.
@@ -206,7 +211,8 @@ pub enum UnifiedReporting {
 }
 
 /// `clocksource`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClockChoice {
     /// The TSC if it is invariant, otherwise `clock_gettime`.
@@ -220,7 +226,8 @@ pub enum ClockChoice {
 }
 
 /// Thread or process, CPUs, priorities, identity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessPlan {
     /// A thread of the main process instead of a forked process.
     pub thread: bool,
@@ -254,7 +261,8 @@ pub struct ProcessPlan {
 }
 
 /// `cgroup`, `cgroup_weight`, `cgroup_nodelete`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CgroupPlan {
     /// Its name, below the root of the hierarchy.
     pub name: String,
@@ -265,7 +273,8 @@ pub struct CgroupPlan {
 }
 
 /// `cpus_allowed_policy`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CpuPolicy {
     /// All clones share the whole set.
@@ -275,7 +284,8 @@ pub enum CpuPolicy {
 }
 
 /// `numa_mem_policy`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NumaPolicy {
     /// `default`, `prefer`, `bind`, `interleave` or `local`.
     pub mode: String,
@@ -284,7 +294,8 @@ pub struct NumaPolicy {
 }
 
 /// Which errors end a worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorPlan {
     /// Kinds of operation whose errors are counted but do not end the worker.
     pub continue_on: Vec<ContinuableError>,
@@ -303,7 +314,8 @@ pub struct ErrorPlan {
 }
 
 /// A kind of error of `continue_on_error`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ContinuableError {
     /// A read failed.
@@ -315,7 +327,8 @@ pub enum ContinuableError {
 }
 
 /// `exit_what`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ExitScope {
     /// Workers of the same reporting group.

@@ -2,13 +2,13 @@
 //! stream.
 
 use iolab_options::{Direction, Distribution, PerDirection, Percent, RateProcess};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{PriorityPlan, ZonePlan};
 
 /// The stream's description. Same plan and seed, same stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadPlan {
     /// The parsed value of `rw=`.
     pub pattern: Pattern,
@@ -61,7 +61,8 @@ pub struct WorkloadPlan {
 }
 
 /// The parts of `rw=`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pattern {
     /// fio's word, e.g. `randrw`.
     pub word: String,
@@ -80,7 +81,8 @@ pub struct Pattern {
 }
 
 /// `rw_sequencer`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Sequencer {
     /// The next N operations follow sequentially.
@@ -90,7 +92,8 @@ pub enum Sequencer {
 }
 
 /// Sizes of one direction's operations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum BlockSizes {
     /// Always this many bytes.
     Fixed(u64),
@@ -126,7 +129,8 @@ impl BlockSizes {
 }
 
 /// Whether random offsets cover every block once before any repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RandomMap {
     /// They do.
@@ -136,7 +140,8 @@ pub enum RandomMap {
 }
 
 /// `random_generator`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RandomGenerator {
     /// The default generator (fio's names `tausworthe` and `tausworthe64` select it).
@@ -146,7 +151,8 @@ pub enum RandomGenerator {
 }
 
 /// `file_service_type`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileService {
     /// How the next file is chosen.
     pub kind: FileServiceKind,
@@ -157,7 +163,8 @@ pub struct FileService {
 }
 
 /// How the next file is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum FileServiceKind {
     /// In turn.
@@ -175,7 +182,8 @@ pub enum FileServiceKind {
 }
 
 /// Flushes inserted into the stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncCadence {
     /// `fsync` after this many writes; 0: never.
     pub fsync_every: u32,
@@ -189,7 +197,8 @@ pub struct SyncCadence {
 }
 
 /// `sync_file_range=wait_before,write:8`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncFileRangePlan {
     /// `SYNC_FILE_RANGE_*` bits.
     pub flags: u32,
@@ -198,7 +207,8 @@ pub struct SyncFileRangePlan {
 }
 
 /// `zonemode=strided`: work within a zone for `zone_bytes`, then skip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StridePlan {
     /// `zonerange`: size of a zone, bytes.
     pub range_bytes: u64,
@@ -209,7 +219,8 @@ pub struct StridePlan {
 }
 
 /// `sprandom`: fill an SSD so that it is in the steady state of random writes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SprandomPlan {
     /// `spr_op`: spare flash divided by capacity.
     pub over_provisioning: f64,

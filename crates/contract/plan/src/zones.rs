@@ -1,10 +1,10 @@
 //! `zonemode=zbd`: writes go to the write pointers of zones.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a worker uses the zones of its devices.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZonePlan {
     /// Distance between the starts of two zones, bytes.
     pub zone_bytes: u64,
@@ -28,7 +28,8 @@ pub struct ZonePlan {
 }
 
 /// `zone_reset_threshold`, `zone_reset_frequency`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZoneResetPlan {
     /// From this share of written bytes on.
     pub threshold: f64,

@@ -1,11 +1,11 @@
 //! Trims and errors of each block (`block_error_percentiles`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many trims the blocks of a worker have had, by their end. Blocks that were neither trimmed
 /// nor failed are not counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockErrors {
     /// Bytes of a block.
     pub block_bytes: u64,
@@ -18,7 +18,8 @@ pub struct BlockErrors {
 }
 
 /// Blocks by the number of their successful trims: (trims, blocks), ascending.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockTrims(pub Vec<(u32, u64)>);
 
 impl BlockTrims {

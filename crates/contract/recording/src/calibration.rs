@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iolab_plan::{Reach, WorkerPlan};
 use iolab_units::rounded_ns;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::WorkerRecording;
@@ -22,7 +21,8 @@ pub const METHOD: u32 = 1;
 pub const LIMIT_PERCENT: f64 = 25.0;
 
 /// The calibration of one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
     /// Number of the method, see [`METHOD`].
     pub method: u32,
@@ -33,7 +33,8 @@ pub struct Calibration {
 }
 
 /// How much later than asked a few short sleeps ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimerLateness {
     /// How many sleeps.
     pub sleeps: u32,
@@ -48,7 +49,8 @@ pub struct TimerLateness {
 }
 
 /// The cost of one kind of loop: recorder, pacer, queue and workload of the workers it stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopCost {
     /// Numbers of the workers with this loop, ascending.
     pub workers: Vec<u32>,

@@ -3,11 +3,11 @@
 
 use iolab_histogram::SparseHistogram;
 use iolab_text::{counted, grouped};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The times of a replay. *Late* is the time when an operation began minus its time in the trace.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriftRecording {
     /// How late operations began, ns; syncs included. Empty when the replay had no times.
     pub late: SparseHistogram,
@@ -21,7 +21,8 @@ pub struct DriftRecording {
 }
 
 /// One interval of a replay.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriftInterval {
     /// Its beginning, ns since the worker began.
     pub start_ns: u64,

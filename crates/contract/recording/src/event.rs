@@ -9,7 +9,6 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::recording::Recording;
@@ -18,7 +17,8 @@ use crate::{IntervalLatencies, Observations, WorkerRecording};
 /// One thing that happened.
 ///
 /// As JSON, the field `event` names the kind.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
     /// Files are being laid out.
@@ -64,7 +64,8 @@ pub enum Event<'a> {
 }
 
 /// Where a run stands.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
     /// Since the first operations could begin, ns.
     pub elapsed_ns: u64,
@@ -73,7 +74,8 @@ pub struct Progress {
 }
 
 /// Where one worker stands.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerProgress {
     /// What it is doing.
     pub state: State,
@@ -86,7 +88,8 @@ pub struct WorkerProgress {
 }
 
 /// What a worker is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum State {

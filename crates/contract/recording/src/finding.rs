@@ -1,11 +1,11 @@
 //! Findings: warnings about the figures, with the evidence.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One finding. Findings are derived from a recording when its run has ended, and are stored in it;
 /// the most severe come first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Name of the rule, e.g. `page-cache`.
     pub rule: String,
@@ -23,7 +23,8 @@ pub struct Finding {
 }
 
 /// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The figures do not show what the job seems to measure.

@@ -1,6 +1,5 @@
 //! Facts about the machine, and block-device counters.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether an index is that of host 0, which is left out of the JSON.
@@ -9,7 +8,8 @@ pub(crate) fn is_first(host: &u32) -> bool {
 }
 
 /// The machine a run was made on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostFacts {
     /// Host name.
     pub hostname: String,
@@ -36,7 +36,8 @@ pub struct HostFacts {
 
 /// CPU time that a control group may use (`cpu.max`, or `cpu.cfs_quota_us` and
 /// `cpu.cfs_period_us`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuQuota {
     /// The group, as a path below the root of its hierarchy.
     pub group: String,
@@ -47,7 +48,8 @@ pub struct CpuQuota {
 }
 
 /// One setting of a block device, `/sys/block/DEVICE/queue/NAME`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSetting {
     /// Kernel name of the device.
     pub device: String,
@@ -62,7 +64,8 @@ pub struct DeviceSetting {
 }
 
 /// One block device under the run's files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceUse {
     /// Kernel name, e.g. `sda`.
     pub name: String,
@@ -80,7 +83,8 @@ pub struct DeviceUse {
 }
 
 /// `/sys/block/*/stat` (Documentation/block/stat.rst).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCounters {
     /// Reads completed.
     pub read_ios: u64,

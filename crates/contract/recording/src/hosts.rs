@@ -9,13 +9,13 @@
 //! rank of which there is a recording. Workers name
 //! their host in the plan, devices themselves.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::HostFacts;
 
 /// One host of a run of several.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// The user's name for it.
     pub name: String,

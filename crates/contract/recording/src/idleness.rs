@@ -1,11 +1,11 @@
 //! How idle the processors were during a run, measured by work that only idle processors do.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The idleness of the processors: what a thread of the idle class achieved on each, compared with
 /// what it achieves there on its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Idleness {
     /// Whether reports show each processor.
@@ -15,7 +15,8 @@ pub struct Idleness {
 }
 
 /// The idleness of one processor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CpuIdleness {
     /// Its number.

@@ -2,7 +2,6 @@
 
 use iolab_histogram::{PackedHistogram, SparseHistogram};
 use iolab_plan::Direction;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The operations that one worker completed in one interval of the plan's `histogram_interval_ns`,
@@ -12,7 +11,8 @@ use serde::{Deserialize, Serialize};
 /// run; the first begins and the last ends with the worker's measured part. An interval without
 /// completions may be missing, or be part of one longer entry without directions. Operations that
 /// completed exactly on the last line may form an entry of length 0.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntervalLatencies {
     /// Start, ns since the start of the run.
     pub start_ns: u64,
@@ -23,7 +23,8 @@ pub struct IntervalLatencies {
 }
 
 /// One direction of one interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionInterval {
     /// Which.
     pub direction: Direction,

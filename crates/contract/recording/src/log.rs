@@ -1,7 +1,6 @@
 //! Entries of the per-operation and per-interval logs.
 
 use iolab_plan::{Direction, LogKind};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One line of a latency, bandwidth or IOPS log, before formatting.
@@ -74,7 +73,8 @@ impl LogEntry {
 }
 
 /// One line of a histogram log: the completion latencies of one direction within one interval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistogramLogEntry {
     /// End of the interval, ns since the worker's log began.
     pub time_ns: u64,

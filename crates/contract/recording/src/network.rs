@@ -8,11 +8,11 @@
 //! Samples hold sums since the connection, the link, the process or the mount began; readers
 //! subtract one sample from the next. Only of those that the run uses.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The network of one host, as its run used it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetworkSeries {
     /// Its host, an index of [`crate::recording::Recording::hosts`].
     #[serde(default, skip_serializing_if = "crate::host::is_first")]
@@ -32,7 +32,8 @@ pub struct NetworkSeries {
 }
 
 /// One thing with a name over the run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampleSeries<Sample> {
     /// A peer's address with its port, a link's name, a program's name, a mount point.
     pub name: String,
@@ -46,7 +47,8 @@ pub struct SampleSeries<Sample> {
 
 /// All connections to one peer, those that have ended included (`tcp_info` of `linux/tcp.h`; RFC
 /// 4898 has the terms).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -85,7 +87,8 @@ pub struct PeerSample {
 }
 
 /// A network interface (`/sys/class/net/NAME/statistics`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -101,7 +104,8 @@ pub struct LinkSample {
 }
 
 /// The processes of a program (`/proc/PID/io`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -114,7 +118,8 @@ pub struct ServerSample {
 }
 
 /// A mount of a network file system (`/proc/self/mountstats`; NFS alone has one).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MountSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,

@@ -6,11 +6,11 @@
 //!  record:   begun: u64 │ offset: u64 │ length: u32 │ file: 24 bits │ action: u8      (little-endian)
 //! ```
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The actions for which an iolog has a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum NotedAction {

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use iolab_histogram::SparseHistogram;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{DeviceCounters, DeviceUse, NetworkSeries};
 
 /// Everything that was sampled.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Observations {
     /// Time between samples, ns.
     pub interval_ns: u64,
@@ -71,7 +71,8 @@ impl Observations {
 }
 
 /// One block device over the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSeries {
     /// Kernel name, e.g. `sda`.
     pub name: String,
@@ -94,7 +95,8 @@ pub struct DeviceSeries {
 }
 
 /// One look at a block device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -109,7 +111,8 @@ pub struct DeviceSample {
 /// The requests that a device completed in one interval. For a device without a request queue (its
 /// settings have no `scheduler`), the requests of file systems and programs to it, from there to
 /// completion (tracepoints `block_bio_queue`, `block_bio_complete`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestInterval {
     /// Start, ns since the start of the run.
     pub start_ns: u64,
@@ -130,7 +133,8 @@ pub struct RequestInterval {
 
 /// One look at the machine. Times are sums over all CPUs since boot, as `/proc/stat` counts
 /// (proc(5)); all ns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSample {
     /// When, ns since the start of the run.
     pub at_ns: u64,
@@ -169,7 +173,8 @@ pub struct HostSample {
 
 /// Sums over the control group of the run and those around it since their creation, as counted by
 /// `cpu.stat` (Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaUse {
     /// Periods of the quotas in which a group ran (`nr_periods`).
     pub periods: u64,

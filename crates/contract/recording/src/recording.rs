@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 
 use iolab_plan::Plan;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Calibration, DeviceUse, Finding, Host, HostFacts, Idleness, Observations, WorkerRecording};
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recording {
     /// Format number; readers refuse unknown formats.
-    #[schemars(range(min = FORMAT, max = FORMAT_OF_SEVERAL_HOSTS))]
+    #[cfg_attr(feature = "schema", schemars(range(min = FORMAT, max = FORMAT_OF_SEVERAL_HOSTS)))]
     pub iolab_recording: u32,
     /// Version of the program that made it.
     pub iolab_version: String,

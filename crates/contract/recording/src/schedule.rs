@@ -4,7 +4,6 @@
 //! It contains facts, and one judgement derived from them: whether the load exceeded what the
 //! worker could do.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A backlog of less than this at the end is jitter, ns.
@@ -12,7 +11,8 @@ const JITTER_NS: u64 = 1_000_000;
 
 /// The schedule of one worker over its measured part. *Lag* is how long ago the operation next in
 /// line was due.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScheduleRecording {
     /// Operations that were due, those of `backlog_at_end` included.
     pub asked: u64,

@@ -1,11 +1,11 @@
 //! How steady the rate of a job, or of a group of jobs, was according to `steadystate`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result of the plan's `steady`. It is in the recording of the worker that judged: in a group
 /// that is reported as one, the last.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyRecording {
     /// Whether the rate became steady, which ended the jobs.
     pub attained: bool,

@@ -3,14 +3,14 @@
 use iolab_histogram::SparseHistogram;
 use iolab_plan::{IoPriority, PerDirection};
 use iolab_text::grouped;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::readable;
 use crate::{BlockErrors, DriftRecording, HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
 
 /// One worker's results. All times are ns; run times count from the start of the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerRecording {
     /// Number of its plan.
     pub number: u32,
@@ -77,7 +77,8 @@ pub struct WorkerRecording {
 }
 
 /// What was verified, and what was damaged.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerificationRecording {
     /// Intervals that were checked.
     pub intervals: u64,
@@ -93,7 +94,8 @@ pub struct VerificationRecording {
 
 /// Intervals after a loss of power: how many of each class were checked, and the content of the
 /// sound ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AftermathRecording {
     /// Their last write was flushed.
     pub must_be_new: u64,
@@ -139,7 +141,8 @@ impl AftermathRecording {
 }
 
 /// An interval without its expected content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DamageRecording {
     /// The file.
     pub file: String,
@@ -154,7 +157,8 @@ pub struct DamageRecording {
 }
 
 /// How a worker ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerOutcome {
     /// It never ran (the run ended first).
@@ -218,7 +222,8 @@ impl WorkerOutcome {
 }
 
 /// One direction's totals and latencies.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionRecording {
     /// Operations completed in the measured part.
     pub ios: u64,
@@ -255,7 +260,8 @@ pub struct DirectionRecording {
 }
 
 /// The operations of one priority.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PriorityRecording {
     /// The priority.
     pub priority: IoPriority,
@@ -264,7 +270,8 @@ pub struct PriorityRecording {
 }
 
 /// One file's part of a worker's operations.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileRecording {
     /// Bytes moved in the measured part.
     pub bytes: PerDirection<u64>,
@@ -273,7 +280,8 @@ pub struct FileRecording {
 }
 
 /// Flush operations.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncRecording {
     /// Completed.
     pub ios: u64,
@@ -282,7 +290,8 @@ pub struct SyncRecording {
 }
 
 /// Operations completed in one interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Start, ns since the start of the run.
     pub start_ns: u64,
@@ -295,7 +304,8 @@ pub struct Interval {
 }
 
 /// How full the queue was.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepthUse {
     /// `(depth, operations submitted when the queue, themselves included, was that deep)`,
     /// ascending.
@@ -307,7 +317,8 @@ pub struct DepthUse {
 }
 
 /// `getrusage(2)` over the measured part.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUse {
     /// User time, ns.
     pub user_ns: u64,
@@ -322,7 +333,8 @@ pub struct CpuUse {
 }
 
 /// How often one errno was seen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorCount {
     /// The errno.
     pub errno: i32,

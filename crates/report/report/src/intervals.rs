@@ -10,11 +10,11 @@ use iolab_aggregate::{IntervalFigures, interval_figures, per_second};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::Recording;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One interval of one job and direction, as a line of JSON.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntervalLine<'a> {
     /// Name of the job.
     pub job: &'a str,
@@ -42,7 +42,8 @@ pub struct IntervalLine<'a> {
 }
 
 /// Percentiles of an interval.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyFigures {
     /// Median, ns.
     pub p50_ns: u64,

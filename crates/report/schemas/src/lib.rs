@@ -1,18 +1,19 @@
 //! JSON Schemas (draft 2020-12) of the JSON that iolab writes for other programs.
 //!
-//! Each schema is derived from the type that is written, with its fields' documentation, so it
-//! cannot be out of date. A schema allows fields that it does not know, because later versions add
-//! fields without a new format number; [`Document::closed_schema`] refuses them.
+//! Each schema is derived from the type that is written, with its fields' documentation, by
+//! `iolab-schema-derivation`, and kept in `docs/reference/schemas`. The program contains what is
+//! kept, compressed, because deriving takes many times the space and seconds of compile time. A
+//! schema allows fields that it does not know, because later versions add fields without a new
+//! format number; [`Document::closed_schema`] refuses them.
 //!
 //! Deliberately not here: fio's report format, which is fio's to define.
 
-use iolab_recording::{Event, FORMAT_OF_SEVERAL_HOSTS, Recording};
-use iolab_report::IntervalLine;
-use iolab_store::DatabaseEntry;
-use iolab_study::{ANALYSIS_FORMAT, Analysis, FigureLine};
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value, json};
+use std::io::Read;
+
+use flate2::read::DeflateDecoder;
+use iolab_recording::FORMAT_OF_SEVERAL_HOSTS;
+use iolab_study::ANALYSIS_FORMAT;
+use serde_json::{Map, Value};
 
 /// A kind of JSON document or JSON line.
 #[derive(Debug)]
@@ -25,7 +26,14 @@ pub struct Document {
     pub written_by: &'static str,
     /// The newest format number.
     pub version: u32,
-    derive: fn() -> Schema,
+    /// Its schema as JSON without white space, compressed by the build script (DEFLATE, RFC 1951).
+    compressed: &'static [u8],
+}
+
+macro_rules! compressed {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".json.deflate"))
+    };
 }
 
 /// All kinds.
@@ -35,42 +43,42 @@ pub static DOCUMENTS: &[Document] = &[
         summary: "a recording: everything that a run measured",
         written_by: "iolab run --record=FILE",
         version: FORMAT_OF_SEVERAL_HOSTS,
-        derive: schema_of::<Recording>,
+        compressed: compressed!("recording"),
     },
     Document {
         name: "analysis",
         summary: "the analysis of a study",
         written_by: "iolab study show FOLDER --json",
         version: ANALYSIS_FORMAT,
-        derive: schema_of::<Analysis>,
+        compressed: compressed!("analysis"),
     },
     Document {
         name: "event",
         summary: "a line of the events of a run",
         written_by: "iolab run --events=FILE",
         version: FORMAT_OF_SEVERAL_HOSTS,
-        derive: schema_of::<Event<'_>>,
+        compressed: compressed!("event"),
     },
     Document {
         name: "interval",
         summary: "a line of the intervals of a run",
         written_by: "iolab report --intervals FILE",
         version: 1,
-        derive: schema_of::<IntervalLine<'_>>,
+        compressed: compressed!("interval"),
     },
     Document {
         name: "figure",
         summary: "a line of the exported figures of studies",
         written_by: "iolab db export --format=figures-jsonl",
         version: 1,
-        derive: schema_of::<FigureLine>,
+        compressed: compressed!("figure"),
     },
     Document {
         name: "entry",
         summary: "a line of exported entries of the database",
         written_by: "iolab db export --format=jsonl",
         version: 1,
-        derive: schema_of::<DatabaseEntry>,
+        compressed: compressed!("entry"),
     },
 ];
 
@@ -80,18 +88,11 @@ pub fn document(name: &str) -> Option<&'static Document> {
 }
 
 impl Document {
-    /// Its schema.
+    /// Its schema, or null if this program's copy of it is damaged.
     pub fn schema(&self) -> Value {
-        let mut schema = (self.derive)().to_value();
-        plain_descriptions(&mut schema);
-        let mut whole = Map::new();
-        let draft = schema.get("$schema").cloned().unwrap_or_default();
-        whole.insert("$schema".to_owned(), draft);
-        whole.insert("$id".to_owned(), json!(format!("urn:iolab:{}:{}", self.name, self.version)));
-        if let Value::Object(fields) = schema {
-            whole.extend(fields.into_iter().filter(|(name, _)| name != "$schema"));
-        }
-        Value::Object(whole)
+        let mut text = Vec::new();
+        let read = DeflateDecoder::new(self.compressed).read_to_end(&mut text);
+        read.ok().and_then(|_| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
     /// Its schema, which refuses fields that this version does not know.
@@ -114,26 +115,6 @@ pub fn reference_page() -> String {
         page += &format!("| [{name}](schemas/{name}.json) | {summary} | `{written_by}` | {version} |\n");
     }
     page
-}
-
-fn schema_of<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
-}
-
-/// Removes the links of Rust's documentation from descriptions.
-fn plain_descriptions(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                match field {
-                    Value::String(text) if name == "description" => *text = text.replace("[`", "`").replace("`]", "`"),
-                    other => plain_descriptions(other),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(plain_descriptions),
-        _ => {}
-    }
 }
 
 /// Refuses unknown fields in every object whose fields are listed. A variant that adds a field to

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use iolab_comparison::{LatencyKind, RunFigure, RunSummary, overview};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The kind of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// A recording.
@@ -95,7 +95,8 @@ impl NewEntry {
 }
 
 /// One figure of an entry.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntryFigure {
     /// The job; empty for all jobs together.
     pub job: String,
@@ -127,7 +128,8 @@ impl EntryFigure {
 }
 
 /// A stored entry.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DatabaseEntry {
     /// Its number.
     pub id: i64,

@@ -4,7 +4,6 @@ use iolab_order::Arrange;
 use iolab_recording::Finding;
 use iolab_statistics::DecisionRules;
 use iolab_text::counted;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparisons::{Contrast, Families, Standing};
@@ -24,11 +23,12 @@ fn first_format() -> u32 {
 }
 
 /// The analysis of a study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// Format number.
     #[serde(default = "first_format")]
-    #[schemars(range(min = 1, max = ANALYSIS_FORMAT))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = ANALYSIS_FORMAT)))]
     pub iolab_analysis: u32,
     /// Names of the axes, by number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,7 +67,8 @@ pub struct Analysis {
 }
 
 /// The warm-up of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialWarmUp {
     /// The trial.
     pub trial: TrialId,

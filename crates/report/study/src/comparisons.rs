@@ -10,7 +10,6 @@ use iolab_statistics::{
     Comparison, DecisionRules, Evidence, Family, FarTrial, Interval, Pairing, Stated, Statements, VERY_FAR, Verdict,
     Weights,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::GivenCondition;
@@ -19,7 +18,8 @@ use crate::statements::{About, Grid};
 use crate::{Design, Figure, Study};
 
 /// The comparison of two configurations in one figure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contrast {
     /// Number of the figure.
     pub figure: usize,
@@ -32,7 +32,8 @@ pub struct Contrast {
 }
 
 /// The effect of a point of an axis, over all other axes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PointEffect {
     /// The point that `point` is compared with.
     pub baseline: String,
@@ -44,7 +45,8 @@ pub struct PointEffect {
 }
 
 /// The effect of one axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisEffect {
     /// Number of the axis.
     pub axis: usize,
@@ -56,7 +58,8 @@ pub struct AxisEffect {
 }
 
 /// An interaction: the effect of one axis depends on the point of another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interaction {
     /// Numbers of the axes.
     pub axes: [usize; 2],
@@ -71,7 +74,8 @@ pub struct Interaction {
 }
 
 /// The result of one figure.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Standing {
     /// Number of the figure.
     pub figure: usize,
@@ -111,7 +115,8 @@ impl Standing {
 }
 
 /// A trial that is far from what its block and its configuration predict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FarValue {
     /// Number of the configuration.
     pub configuration: usize,

@@ -2,11 +2,11 @@
 //!
 //! Nobody chooses them, so configurations are compared under the same condition only.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result of one figure under one condition: the points of the given axes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GivenCondition {
     /// Numbers of the given axes, and their points here.
     pub points: Vec<(usize, String)>,

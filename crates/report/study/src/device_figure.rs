@@ -3,11 +3,11 @@
 //! Of several devices the first counts: the one that holds the files, not those below it.
 
 use iolab_recording::DeviceUse;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One number of a block device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceFigure {
     /// Read requests that were merged into others before they were issued, percent (`%rrqm`).

@@ -5,14 +5,14 @@ use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_statistics::{Better, samples_needed};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device_figure::DeviceFigure;
 use crate::{Reported, StudyError};
 
 /// A measure of certain operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Operations.
     pub side: FigureDirection,
@@ -21,7 +21,8 @@ pub struct Figure {
 }
 
 /// The operations that a figure covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FigureDirection {
     /// All of them.
@@ -33,7 +34,8 @@ pub enum FigureDirection {
 }
 
 /// A measure of operations.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Operations per second.

@@ -4,14 +4,14 @@
 //! the others are empty.
 
 use iolab_statistics::{Comparison, Interval};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::words::word;
 use crate::{Analysis, Figure, LadderResult, LevelPercentile, LevelResult};
 
 /// What a line is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
     /// A figure of one trial.
@@ -58,7 +58,8 @@ impl LineKind {
 }
 
 /// One line.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureLine {
     /// The entry of the study in the database.
     pub id: i64,

@@ -8,7 +8,6 @@ use std::fmt;
 use std::fmt::{Display, Formatter};
 
 use iolab_units::{NS_PER_SECOND, format_ns, parse_ns};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{JobSetting, StudyError, Trial};
@@ -34,7 +33,8 @@ impl Default for Ladder {
 }
 
 /// A service level objective: a percentile of response times and its limit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slo {
     /// The percentile.
     pub percent: f64,

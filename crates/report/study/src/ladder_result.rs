@@ -2,14 +2,14 @@
 //! target.
 
 use iolab_statistics::{DecisionRules, Interval, knee, median_interval};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ladder::percents;
 use crate::{Design, Ladder, Slo, Study, Trial};
 
 /// The ladder of one configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LadderResult {
     /// Number of the configuration.
     pub configuration: usize,
@@ -27,7 +27,8 @@ pub struct LadderResult {
 }
 
 /// One level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelResult {
     /// Load in percent of the maximum.
     pub percent: f64,
@@ -48,7 +49,8 @@ pub struct LevelResult {
 }
 
 /// One percentile of a level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelPercentile {
     /// The percentile.
     pub percent: f64,
@@ -59,7 +61,8 @@ pub struct LevelPercentile {
 }
 
 /// Where latency starts to rise steeply.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knee {
     /// Number of the level.
     pub level: usize,
@@ -68,7 +71,8 @@ pub struct Knee {
 }
 
 /// Ways to find a knee.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KneeRule {
     /// Furthest below the diagonal of load and median response time (Satopaa et al. 2011).
@@ -79,7 +83,8 @@ pub enum KneeRule {
 }
 
 /// The highest load that meets the target.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SloCapacity {
     /// The target.
     pub slo: Slo,

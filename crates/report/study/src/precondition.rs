@@ -8,7 +8,6 @@
 
 use iolab_statistics::{SniaRules, SteadyState, snia};
 use iolab_text::counted;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Figure, JobSource};
@@ -32,7 +31,8 @@ pub struct Preconditioning {
 }
 
 /// Kinds of preconditioning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PreconditionKind {
     /// Twice the capacity, sequentially, 128 KiB at a time.
@@ -44,7 +44,8 @@ pub enum PreconditionKind {
 }
 
 /// How often storage is preconditioned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PreconditionFrequency {
     /// Before the first trial.
@@ -57,7 +58,8 @@ pub enum PreconditionFrequency {
 
 /// What a preconditioning precedes. `block` and `configuration` are `None` for the whole study;
 /// `configuration` is `None` for a block.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Before {
     /// Block, from 0.
     pub block: Option<u32>,
@@ -69,7 +71,8 @@ pub struct Before {
 }
 
 /// The result of purging.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Purge {
     /// Targets that discarded their content.
     pub done: Vec<String>,
@@ -78,7 +81,8 @@ pub struct Purge {
 }
 
 /// The result of one preconditioning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Preconditioned {
     /// What it precedes.
     pub before: Before,

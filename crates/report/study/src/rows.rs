@@ -1,14 +1,14 @@
 //! The values of one figure of one configuration, block by block.
 
 use iolab_statistics::{DecisionRules, Interval, median_interval};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::TrialId;
 use crate::trial::Trial;
 
 /// One figure of one configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureValues {
     /// Number of the configuration.
     pub configuration: usize,

@@ -2,7 +2,6 @@
 
 use iolab_aggregate::ReachedStorage;
 use iolab_plan::PerDirection;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::WarmUp;
@@ -58,7 +57,8 @@ pub enum Behind {
 }
 
 /// One trial to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialId {
     /// Block, from 0.
     pub block: u32,

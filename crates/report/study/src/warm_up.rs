@@ -8,11 +8,11 @@
 use iolab_histogram::SparseHistogram;
 use iolab_recording::{IntervalLatencies, Recording, WorkerRecording};
 use iolab_statistics::{mser5, steady_segment};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The part of a trial that was left out.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
     /// How it was found.
     pub method: WarmUpMethod,
@@ -23,7 +23,8 @@ pub struct WarmUp {
 }
 
 /// Methods to find the end of a warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpMethod {
     /// The point from which the rate keeps its last level.

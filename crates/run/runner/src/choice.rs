@@ -276,6 +276,10 @@ pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer, C: Checker>(
     let queue = queue_of(&plan.queue);
     let ends = parts.lane.ends();
     let room = plan.queue.batch_complete_max.map_or(queue.depth, |most| (most as usize).clamp(1, queue.depth));
+    let mut trouble = Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device).with_end(ends);
+    if plan.verify.as_ref().is_some_and(|verify| verify.fatal) {
+        trouble.end_at_damage();
+    }
     HotLoop {
         lane: parts.lane,
         recorder: parts.recorder,
@@ -291,7 +295,7 @@ pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer, C: Checker>(
         done: Completions::with_room(room),
         queue,
         watch: parts.watch,
-        trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device).with_end(ends),
+        trouble,
         unflushed: 0,
         in_flight: 0,
     }

@@ -3,7 +3,7 @@
 
 use iolab_clock::Clock;
 use iolab_engine::Wait;
-use iolab_measure::Recorder;
+use iolab_measure::{Recorder, WorkerCounters};
 use iolab_plan::WorkerPlan;
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{State, SteadyRecording, WorkerOutcome, WorkerRecording};
@@ -126,8 +126,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Says how much was done, if the others wait for it. Returns what the user must know of it.
-    pub(crate) fn finish_wearing(&self, recorder: &mut impl Recorder) -> Option<String> {
-        self.wear.as_ref()?.finish(recorder.tally().totals.ios.iter().sum(), &self.worker_control)
+    pub(crate) fn finish_wearing(&self, counters: &WorkerCounters) -> Option<String> {
+        self.wear.as_ref()?.finish(counters.totals.ios.iter().sum(), &self.worker_control)
     }
 
     /// Return to the caller between passes (it has files to remove).

@@ -4,8 +4,7 @@
 use iolab_engine::{EngineDescription, FileUse, Lane, LaneRequest};
 use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{PoolView, SlotPool};
-use iolab_plan::Reach;
-use iolab_process::{thread_id, thread_usage};
+use iolab_process::thread_id;
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
 
@@ -311,7 +310,9 @@ impl<L: Lane> Measured<'_, '_, L> {
         })
     }
 
-    /// Runs pass by pass, each followed by `after`, and records.
+    /// Runs pass by pass, each followed by `after`, and records. What is the same for every lane,
+    /// recorder, pacer and checker is in [`begin`] and in [`closing`], because this is compiled for
+    /// each of their combinations.
     fn measure<R: Recorder, P: Pacer, C: Checker>(
         self,
         recorder: R,
@@ -321,75 +322,69 @@ impl<L: Lane> Measured<'_, '_, L> {
     ) -> Result<Stop, Fatal> {
         let Measured { task, stage, recording, origin_ns, lane, open } = self;
         let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
-        let (plan, clock) = (task.plan, task.clock);
-        wait_for_the_beginning(clock, origin_ns);
-        let begun_ns = clock.now_ns();
-        recording.started_ns = begun_ns.saturating_sub(origin_ns);
-        if plan.measurement.start_clock > 0 {
-            let time_ns = iolab_clock::kernel_time_ns(plan.measurement.start_clock);
-            recording.started_by_clock_ns =
-                Some(time_ns.map_err(|error| open_files::fatal("job_start_clock_id", &error))?);
-        }
-        let mut watch = Watch::new(task.worker_control, plan, begun_ns);
-        watch.deliver_to(task.mailbox, plan.number, recording.started_ns);
-        if let Some(peers) = &task.peers {
-            watch.judge(Steady::new(peers).telling(Teller::of(task.plan, task.telling, &[ToldKind::SteadyState])));
-        }
-        if pauses_between_passes::<C>(plan) {
+        let Begun { begun_ns, mut watch, filler, cached } = begin(task, stage, recording, (origin_ns, C::FILLS))?;
+        if pauses_between_passes::<C>(task.plan) {
             watch.pause_between_passes();
         }
         pacer.start(begun_ns);
-        let fills = stage.fills && writes(plan) && !C::FILLS;
-        let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
-        let cached = CachedFiles::of(plan, &stage.files.targets);
         let pool = &mut stage.pool;
         let parts = Parts { lane, recorder, pacer, checker, stream, cached, filler, pool, watch };
         let mut hot = choice::assemble(task, parts);
-        if plan.verify.as_ref().is_some_and(|verify| verify.fatal) {
-            hot.trouble.end_at_damage();
-        }
         hot.recorder.start_measuring(begun_ns);
-        let (stop, mut end_ns) = all_passes(task, &mut hot, &mut stage.files, open, &mut after);
-        let mut used = thread_usage();
-        task.worker_control.set_state(State::Finishing);
-        let flushed = stage.files.flush(&plan.layout);
-        if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
-            (end_ns, used) = (clock.now_ns(), thread_usage());
-            // This does not flush engines that open their own devices.
-            if flushed.is_ok() && plan.engine.traits().reach == Reach::BlockLayer {
-                hot.checker.flushed();
-            }
+        let (stop, ended_ns) = all_passes(task, &mut hot, &mut stage.files, open, &mut after);
+        let flushed = closing::flush(task, &stage.files, ended_ns);
+        if flushed.is_durable {
+            hot.checker.flushed();
         }
         let HotLoop { mut recorder, watch, trouble, lane, mut pacer, mut checker, .. } = hot;
         recording.verification = checker.finish();
         recording.zone_resets = checker.zone_resets();
         recording.latency_depth = pacer.latency_depth().map(|depth| depth as u32);
-        if let Some(missing) = checker.lost() {
-            recording.note_lost(&missing);
-        }
-        // What the lane noted during the run.
-        let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
-        let late: Vec<String> = late.collect();
-        recording.notes.extend(late);
+        closing::add_notes(recording, checker.lost(), lane.notes());
         drop(lane);
-        stage.files.adopt_made(plan, task.guard);
-        let (fatal, errors, notes) = trouble.into_parts();
-        recording.errors = errors;
-        recording.notes.extend(notes);
-        recording.notes.extend(watch.finish_wearing(&mut recorder));
-        closing::close(recorder, &watch, end_ns, used, recording);
-        if watch.is_measuring() {
-            recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
-            recording.notes.extend(recording.saturation());
-            recording.drift = pacer.paced().and_then(|paced| paced.drift());
+        stage.files.adopt_made(task.plan, task.guard);
+        let fatal = closing::add_trouble(recording, trouble);
+        recording.notes.extend(watch.finish_wearing(recorder.tally()));
+        recorder.finish(flushed.end_ns);
+        if closing::add_times(recording, &watch, &flushed) {
+            recorder.write_to(recording.runtime_ns, recording);
         }
-        let fed = pacer.paced().and_then(Paced::take_trouble);
-        let fatal = fatal.or_else(|| fed.map(|message| Fatal { errno: libc::EIO, message }));
-        let tidied = closing::finish_up(task, &stage.files, recording);
-        // The error that ended the job is the first that the user should see.
-        fatal.map_or(Ok(()), Err)?;
-        flushed?;
-        tidied?;
-        Ok(stop)
+        closing::finish(task, &stage.files, recording, (&watch, flushed, fatal, pacer.paced())).map(|()| stop)
     }
+}
+
+/// What is made when the measured part begins.
+struct Begun<'a> {
+    begun_ns: u64,
+    watch: Watch<'a>,
+    filler: Option<BufferFiller>,
+    cached: CachedFiles,
+}
+
+/// Waits for the beginning, and prepares what each loop needs. `checker_fills`: the checker fills
+/// the buffers of writes.
+fn begin<'a>(
+    task: &'a Task<'_>,
+    stage: &Stage,
+    recording: &mut WorkerRecording,
+    (origin_ns, checker_fills): (u64, bool),
+) -> Result<Begun<'a>, Fatal> {
+    let plan = task.plan;
+    wait_for_the_beginning(task.clock, origin_ns);
+    let begun_ns = task.clock.now_ns();
+    recording.started_ns = begun_ns.saturating_sub(origin_ns);
+    if plan.measurement.start_clock > 0 {
+        let time_ns = iolab_clock::kernel_time_ns(plan.measurement.start_clock);
+        recording.started_by_clock_ns =
+            Some(time_ns.map_err(|error| open_files::fatal("job_start_clock_id", &error))?);
+    }
+    let mut watch = Watch::new(task.worker_control, plan, begun_ns);
+    watch.deliver_to(task.mailbox, plan.number, recording.started_ns);
+    if let Some(peers) = &task.peers {
+        watch.judge(Steady::new(peers).telling(Teller::of(plan, task.telling, &[ToldKind::SteadyState])));
+    }
+    let fills = stage.fills && writes(plan) && !checker_fills;
+    let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
+    let cached = CachedFiles::of(plan, &stage.files.targets);
+    Ok(Begun { begun_ns, watch, filler, cached })
 }

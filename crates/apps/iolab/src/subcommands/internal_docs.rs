@@ -24,13 +24,6 @@ pub(crate) fn main(folder: &Path) -> Result<u8, ExitFailure> {
         ("schemas.md", iolab_schemas::reference_page()),
         ("ssd-presets.md", iolab_ssd_timing::help::reference_page()),
     ];
-    let schemas = folder.join("schemas");
-    make_folder(&schemas)?;
-    for document in iolab_schemas::DOCUMENTS {
-        let path = schemas.join(format!("{}.json", document.name));
-        let text = super::schema::text_of(&document.schema());
-        outputs.place(&path, OutputKind::Report, "a schema")?.write(text.as_bytes())?;
-    }
     for (name, text) in pages {
         outputs.place(&folder.join(name), OutputKind::Report, "a page")?.write(text.as_bytes())?;
     }

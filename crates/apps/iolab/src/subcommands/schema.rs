@@ -28,11 +28,6 @@ pub(crate) fn main(arguments: &SchemaArguments) -> Result<u8, ExitFailure> {
         ExitFailure::mistake(format!("iolab: no schema is called `{name}`: there are {}", names.join(", ")))
     })?;
     let schema = if arguments.closed { document.closed_schema() } else { document.schema() };
-    output::print(&text_of(&schema))?;
+    output::print(&format!("{schema:#}\n"))?;
     Ok(0)
-}
-
-/// A schema as it is printed and kept.
-pub(crate) fn text_of(schema: &serde_json::Value) -> String {
-    format!("{schema:#}\n")
 }
