@@ -87,7 +87,8 @@ async fn describe(instance: &Instance) -> Result<(), Error> {
         let serial = state.tree.serial;
         let begin = state.log.begin(serial);
         state.checkpointing = true;
-        state.checkpoint_pace = Pace::default();
+        let begun_clusters = state.checkpoint_clusters(&instance.layout);
+        state.checkpoint_pace = Pace { begun_clusters, ..Pace::default() };
         state.checkpoint_at_ns = instance.clock.now_ns();
         (begin, InodeId(serial))
     };

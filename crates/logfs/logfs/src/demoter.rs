@@ -36,6 +36,7 @@ pub(crate) async fn run(instance: Rc<Instance>) {
     loop {
         let wanted = |state: &mut State| {
             let rested = state.no_room_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
+            let level = level.min(state.inline_sixteenths(&instance.layout));
             (rested && state.tree.inline_bytes() > limit / 16 * level).then_some(())
         };
         if instance.wait_for_work(Phase::Closing, wanted).await.is_none() {

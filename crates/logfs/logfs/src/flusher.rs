@@ -18,12 +18,11 @@ struct Turn {
 }
 
 pub(crate) async fn run(instance: Rc<Instance>) {
-    let eager = instance.eager_bytes();
     loop {
         let turn = instance.wait_for_work(Phase::Closed, |state| {
             let log = &state.log;
             let sync = log.wants_sync() && !state.flush_wanted && !state.flushing;
-            (sync || log.queued_bytes() >= eager).then_some(Turn { until: log.last_ticket, sync })
+            (sync || log.queued_bytes() >= instance.eager_bytes(state)).then_some(Turn { until: log.last_ticket, sync })
         });
         let Some(turn) = turn.await else { break };
         if let Err(error) = take_turn(&instance, turn).await {

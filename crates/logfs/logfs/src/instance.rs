@@ -14,6 +14,7 @@ use crate::allocation::Heads;
 use crate::anchor::Anchor;
 use crate::clusters::ClusterTable;
 use crate::locks::Locks;
+use crate::log::FRAME_BYTES;
 use crate::log::{Log, Mark};
 use crate::open_options::{CleaningSettings, OpenOptions};
 use crate::pace::Pace;
@@ -27,6 +28,9 @@ use crate::{Disk, Error, Layout};
 const DOOMED_SHARE: u32 = 4;
 /// With the header and one more record, this fills a frame of 8 KiB: about 150 records.
 const EAGER_BYTES: usize = (8 << 10) - 128;
+/// Long groups, such as writes of a block each, are written when this many are queued: a frame ends
+/// with a partly filled block, which would otherwise be a third of it.
+const EAGER_GROUPS: usize = 7;
 
 /// The phase of an instance's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +66,9 @@ pub(crate) struct Instance {
 const WORTH_BYTES: u64 = 256 << 10;
 /// Content in memory is moved to the disk when it exceeds this part of its limit, in sixteenths.
 pub(crate) const DEMOTION_SIXTEENTHS: u64 = 14;
+/// The same before a checkpoint, which would contain all of it: what is moved first is written once
+/// instead of twice.
+const BEFORE_CHECKPOINT_SIXTEENTHS: u64 = 2;
 /// Clusters collected before they are discarded, unless an operation waits for space.
 const DISCARDS_GATHERED: u32 = 16;
 
@@ -116,10 +123,10 @@ impl State {
         self.log.tail_bytes() > self.tree.cost_bytes() / 4 + WORTH_BYTES
     }
 
-    /// Whether content in memory is so close to its limit that some of it has to be moved to the
-    /// disk.
-    pub(crate) fn is_demotion_wanted(&self, limit_bytes: u64) -> bool {
-        self.tree.inline_bytes() > limit_bytes / 16 * DEMOTION_SIXTEENTHS
+    /// The part of its limit that content in memory may have now, in sixteenths.
+    pub(crate) fn inline_sixteenths(&self, layout: &Layout) -> u64 {
+        let is_near = self.log.clusters() * 4 >= self.checkpoint_at(layout) * 3;
+        if is_near { BEFORE_CHECKPOINT_SIXTEENTHS } else { DEMOTION_SIXTEENTHS }
     }
 
     /// Whether free clusters have to be discarded now.
@@ -204,8 +211,12 @@ impl Instance {
             state.log.wanted_ticket = state.log.last_ticket;
             self.work.notify();
         }
-        let eager = state.log.queued_bytes() >= self.eager_bytes();
-        let crowded = state.is_demotion_wanted(self.inline_limit) || state.is_discard_wanted();
+        let eager = state.log.queued_bytes() >= self.eager_bytes(state);
+        let is_demotion_wanted = || {
+            let level = state.inline_sixteenths(&self.layout);
+            state.tree.inline_bytes() > self.inline_limit / 16 * level
+        };
+        let crowded = state.is_discard_wanted() || is_demotion_wanted();
         if eager || crowded || state.checkpoint_wanted || state.cleaning_wanted || !state.tree.graveyard.is_empty() {
             self.work.notify();
         }
@@ -219,8 +230,9 @@ impl Instance {
 
     /// The log is written without a request when this many bytes are queued. The number is small
     /// because operations wait behind the write on devices that do a transfer during submission.
-    pub(crate) fn eager_bytes(&self) -> usize {
-        (self.layout.cluster_bytes as usize / 4).min(EAGER_BYTES)
+    pub(crate) fn eager_bytes(&self, state: &State) -> usize {
+        let groups = state.log.last_group_bytes() * EAGER_GROUPS;
+        groups.clamp(EAGER_BYTES, FRAME_BYTES).min(self.layout.cluster_bytes as usize / 4)
     }
 
     /// Operations that queue many bytes wait for the log from this amount on.

@@ -15,7 +15,7 @@ use crate::record::Record;
 
 /// Frames are cut at this length. The first ones are then on their way while others are made, and a
 /// device that does a transfer during submission does not hold up operations for long.
-const FRAME_BYTES: usize = 32 << 10;
+pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
 /// Marks groups that matter to the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,6 +199,11 @@ impl Log {
     /// by one.
     pub(crate) fn tail_bytes(&self) -> u64 {
         self.changed_bytes - self.anchored_at
+    }
+
+    /// Length of the group appended last, or 0 if it is in a frame.
+    pub(crate) fn last_group_bytes(&self) -> usize {
+        self.queue.back().map_or(0, |group| group.length)
     }
 
     /// Bytes queued for writing.

@@ -7,6 +7,8 @@
 /// Progress of a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
+    /// The clusters that it was expected to take when it began.
+    pub(crate) begun_clusters: u32,
     /// Bytes of groups appended to the log.
     pub(crate) described_bytes: u64,
     /// Bytes read back.
@@ -35,7 +37,7 @@ mod tests {
         let steps =
             [(0, 0, false), (50, 0, false), (100, 0, false), (100, 50, false), (120, 150, false), (120, 150, true)];
         let shares = steps.map(|(described_bytes, read_bytes, is_read)| {
-            Pace { described_bytes, read_bytes, is_read }.sixteenths(100)
+            Pace { described_bytes, read_bytes, is_read, ..Pace::default() }.sixteenths(100)
         });
         assert_eq!(shares, [3, 6, 10, 12, 14, 16]);
         assert_eq!(Pace { is_read: true, ..Pace::default() }.sixteenths(0), 9);

@@ -21,7 +21,7 @@ pub(crate) enum Need {
 
 impl State {
     /// Clusters that a checkpoint would take now.
-    fn checkpoint_clusters(&self, layout: &Layout) -> u32 {
+    pub(crate) fn checkpoint_clusters(&self, layout: &Layout) -> u32 {
         clusters_for(self.tree.cost_bytes() + self.clusters.sums.cost_bytes(), layout)
     }
 
@@ -53,7 +53,10 @@ impl State {
         let slack = layout.log_slack();
         let is_full = if self.checkpointing {
             // The checkpoint's own clusters do not count, and changes have their share of the rest.
-            let most = self.checkpoint_at(layout) + self.checkpoint_clusters(layout) + slack + slack / 2;
+            // Content that leaves memory meanwhile makes neither the log nor this checkpoint
+            // shorter.
+            let expected = self.checkpoint_clusters(layout).max(self.checkpoint_pace.begun_clusters);
+            let most = 3 * expected + 2 * slack + slack / 2;
             self.log.clusters() >= most || self.log.changes_since_begun() > self.allowance(layout)
         } else {
             self.log.clusters() >= self.checkpoint_at(layout) + slack
@@ -73,7 +76,8 @@ impl State {
 
     /// Clusters by which the log may grow until the next checkpoint is done.
     fn for_growth(&self, layout: &Layout) -> u32 {
-        let checkpoint = self.most_checkpoint_clusters(layout);
+        let begun = if self.checkpointing { self.checkpoint_pace.begun_clusters } else { 0 };
+        let checkpoint = self.most_checkpoint_clusters(layout).max(begun);
         (3 * checkpoint + 3 * layout.log_slack()).saturating_sub(self.log.clusters())
     }
 

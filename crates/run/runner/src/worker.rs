@@ -4,7 +4,7 @@
 use iolab_engine::{EngineDescription, FileUse, Lane, LaneRequest};
 use iolab_measure::{DetailedRecorder, Recorder};
 use iolab_memory::{PoolView, SlotPool};
-use iolab_process::thread_id;
+use iolab_process::{keep_freed_memory, thread_id};
 use iolab_recording::{State, WorkerOutcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream, Source};
 
@@ -370,13 +370,14 @@ fn begin<'a>(
     (origin_ns, checker_fills): (u64, bool),
 ) -> Result<Begun<'a>, Fatal> {
     let plan = task.plan;
+    // What lives as long as the worker has been allocated.
+    keep_freed_memory();
     wait_for_the_beginning(task.clock, origin_ns);
     let begun_ns = task.clock.now_ns();
     recording.started_ns = begun_ns.saturating_sub(origin_ns);
     if plan.measurement.start_clock > 0 {
         let time_ns = iolab_clock::kernel_time_ns(plan.measurement.start_clock);
-        recording.started_by_clock_ns =
-            Some(time_ns.map_err(|error| open_files::fatal("job_start_clock_id", &error))?);
+        recording.started_by_clock_ns = Some(time_ns.map_err(|error| open_files::fatal("job_start_clock_id", &error))?);
     }
     let mut watch = Watch::new(task.worker_control, plan, begun_ns);
     watch.deliver_to(task.mailbox, plan.number, recording.started_ns);
