@@ -9,6 +9,7 @@ use iolab_logfs_bench::{
     ArrivalPacing, BenchTarget, ConfError, Job, JobKind, JobResult, TesterConf, TesterOptions, TesterResult, run_tester,
 };
 use iolab_order::Arrange;
+use iolab_process::keep_freed_memory;
 use serde_json::{Value, json};
 
 use crate::FsError;
@@ -67,6 +68,7 @@ pub fn test_io(
     let targets = targets(request.targets, &request.logfs)?;
     let shards = conf.shards(request.domains, usual_domains(&targets)?).map_err(wrong)?;
     let options = TesterOptions { duration_ns: request.duration_ns, shards, seed: request.seed };
+    keep_freed_memory();
     for target in targets {
         let result = match request.alone {
             true => run_alone(&target, &conf, &options)?,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use iolab_activity::Failure;
 use iolab_logfs::UnknownPolicy;
 use iolab_logfs_bench::{BenchTarget, ForwardingCost, VolumeLoad, VolumeResult, measure_forwarding, run_volume_load};
+use iolab_process::keep_freed_memory;
 
 use crate::FsError;
 use crate::targets::{LogfsSetting, targets, usual_domains};
@@ -53,6 +54,7 @@ pub fn measure_volumes(
     request: &VolumeRequest<'_>,
     mut done: impl FnMut(&SweepSetting, &[Series]) -> Result<(), Failure>,
 ) -> Result<(), FsError> {
+    keep_freed_memory();
     for setting in settings(request)? {
         done(&setting, &run(&setting, request.rounds)?)?;
     }

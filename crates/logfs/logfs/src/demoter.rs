@@ -18,8 +18,11 @@ use crate::record::{INLINE, InodeId};
 use crate::space::Need;
 use crate::tree::Inode;
 
-/// Most bytes moved in one pass.
+/// Most bytes moved in one pass; in one that is late.
 const PASS_BYTES: u64 = 256 << 10;
+const LATE_PASS_BYTES: u64 = 1 << 20;
+/// Pieces longer than this in the mean are long writes.
+const LONG_BYTES: usize = 32 << 10;
 /// Most pieces moved in one pass; each needs a record.
 const PASS_PIECES: usize = 1_024;
 /// Most stretches of a file, in memory or not, that one pass examines.
@@ -33,17 +36,24 @@ const DOWN_TO: u64 = 12;
 pub(crate) async fn run(instance: Rc<Instance>) {
     let limit = instance.inline_limit;
     let mut level = DEMOTION_SIXTEENTHS;
+    // Mean length of the pieces that the last pass moved.
+    let mut piece_bytes = 0;
     loop {
         let wanted = |state: &mut State| {
             let rested = state.no_room_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
             let level = level.min(state.inline_sixteenths(&instance.layout));
-            (rested && state.tree.inline_bytes() > limit / 16 * level).then_some(())
+            let inline_bytes = state.tree.inline_bytes();
+            // Late is what lets content grow to its limit, or into a checkpoint. Long writes go to the
+            // disk directly when memory is full, which costs less than moving them.
+            let is_late = piece_bytes <= LONG_BYTES && inline_bytes > limit / 16 * DEMOTION_SIXTEENTHS.min(2 * level);
+            (rested && inline_bytes > limit / 16 * level).then_some(is_late)
         };
-        if instance.wait_for_work(Phase::Closing, wanted).await.is_none() {
-            break;
-        }
-        match pass(&instance).await {
-            Ok(()) => instance.state.borrow_mut().no_room_at = None,
+        let Some(is_late) = instance.wait_for_work(Phase::Closing, wanted).await else { break };
+        match pass(&instance, is_late).await {
+            Ok(mean_bytes) => {
+                piece_bytes = mean_bytes;
+                instance.state.borrow_mut().no_room_at = None;
+            }
             Err(Error::NoSpace | Error::Device(_)) => {
                 let mut state = instance.state.borrow_mut();
                 state.no_room_at = Some(state.log.last_ticket);
@@ -57,10 +67,13 @@ pub(crate) async fn run(instance: Rc<Instance>) {
     instance.task_ended();
 }
 
-async fn pass(instance: &Instance) -> Result<(), Error> {
-    let (content, moving) = gather(&mut instance.state.borrow_mut());
+/// Moves some content. Returns the mean length of its pieces.
+async fn pass(instance: &Instance, is_late: bool) -> Result<usize, Error> {
+    let disk = if is_late { instance.disk.hurried() } else { instance.disk.at(Urgency::Background) };
+    let most_bytes = if is_late { LATE_PASS_BYTES } else { PASS_BYTES };
+    let (content, moving) = gather(&mut instance.state.borrow_mut(), most_bytes);
     if content.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let length = content.len() as u64;
     let clusters = |state: &State| state.heads.clusters_for(Stream::Moved, length, &instance.layout);
@@ -73,8 +86,7 @@ async fn pass(instance: &Instance) -> Result<(), Error> {
             .take(Stream::Moved, length, &mut state.clusters, &instance.layout, state.log.last_ticket)
             .ok_or(Error::NoSpace)?
     };
-    let written =
-        write_slots(instance, &instance.disk.at(Urgency::Background), &slots, &content).await.map_err(Error::from);
+    let written = write_slots(instance, &disk, &slots, &content).await.map_err(Error::from);
     let mut result = written.and_then(|()| record_sums(instance, &slots, &content));
     for some in moving.chunks(AT_ONCE) {
         result = result.and_then(|()| {
@@ -93,15 +105,15 @@ async fn pass(instance: &Instance) -> Result<(), Error> {
     for (place, length) in slots {
         state.clusters.unpin(place, length, ticket);
     }
-    result
+    result.map(|()| content.len() / moving.len().max(1))
 }
 
 /// Copies the in-memory content of the files at the front of the queue. Files written to since they
 /// were queued go to the end.
-fn gather(state: &mut State) -> (Vec<u8>, Vec<Moving>) {
+fn gather(state: &mut State, most_bytes: u64) -> (Vec<u8>, Vec<Moving>) {
     let (mut content, mut moving) = (Vec::new(), Vec::new());
     let mut looked_at = state.inline_queue.len();
-    while (content.len() as u64) < PASS_BYTES && moving.len() < PASS_PIECES {
+    while (content.len() as u64) < most_bytes && moving.len() < PASS_PIECES {
         let Some((ticket, inode)) = state.inline_queue.pop_front() else { break };
         let Some(node) = state.tree.get_mut(inode).filter(|node| node.inline_bytes() > 0) else {
             state.tree.get_mut(inode).into_iter().for_each(|node| node.in_queue = false);
@@ -112,7 +124,7 @@ fn gather(state: &mut State) -> (Vec<u8>, Vec<Moving>) {
             state.inline_queue.push_back((node.content_at, inode));
             continue;
         }
-        copy_out(inode, node, &mut content, &mut moving);
+        copy_out(inode, node, most_bytes, (&mut content, &mut moving));
         // A later pass takes what this one leaves and what is written meanwhile.
         state.inline_queue.push_back((node.content_at, inode));
         if looked_at == 0 {
@@ -123,12 +135,12 @@ fn gather(state: &mut State) -> (Vec<u8>, Vec<Moving>) {
 }
 
 /// Continues through a file where the last pass stopped; after the end of the file, starts over.
-fn copy_out(inode: InodeId, node: &mut Inode, content: &mut Vec<u8>, moving: &mut Vec<Moving>) {
+fn copy_out(inode: InodeId, node: &mut Inode, most_bytes: u64, (content, moving): (&mut Vec<u8>, &mut Vec<Moving>)) {
     let from = std::mem::take(&mut node.queue_from);
     let (mut looked_at, mut next) = (0, 0);
     for (offset, extent) in node.file().into_iter().flat_map(|file| file.touching(from, u64::MAX)) {
         looked_at += 1;
-        let is_enough = content.len() as u64 >= PASS_BYTES || moving.len() >= PASS_PIECES;
+        let is_enough = content.len() as u64 >= most_bytes || moving.len() >= PASS_PIECES;
         if is_enough || looked_at > LOOKED_AT {
             next = offset;
             break;

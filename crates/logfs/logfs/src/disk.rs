@@ -24,6 +24,8 @@ pub struct Disk {
     inner: Rc<RefCell<Inner>>,
     geometry: Geometry,
     urgency: Urgency,
+    /// The largest request that this handle should make, bytes.
+    piece_bytes: usize,
 }
 
 /// The largest background request, bytes: a request of a user waits for one at most.
@@ -174,12 +176,19 @@ impl Disk {
             held_back: VecDeque::new(),
             done: Vec::new(),
         };
-        Disk { inner: Rc::new(RefCell::new(inner)), geometry, urgency: Urgency::User }
+        Disk { inner: Rc::new(RefCell::new(inner)), geometry, urgency: Urgency::User, piece_bytes: usize::MAX }
     }
 
     /// A handle to the same device, for requests of this urgency.
     pub(crate) fn at(&self, urgency: Urgency) -> Disk {
-        Disk { urgency, ..self.clone() }
+        let piece_bytes = if urgency == Urgency::Background { BACKGROUND_BYTES } else { usize::MAX };
+        Disk { urgency, piece_bytes, ..self.clone() }
+    }
+
+    /// A handle for background work that is late, so that users are about to wait for it: as urgent
+    /// as they are, in requests as short as those of the background.
+    pub(crate) fn hurried(&self) -> Disk {
+        Disk { urgency: Urgency::User, ..self.at(Urgency::Background) }
     }
 
     /// Size and block size of the device.
@@ -209,7 +218,7 @@ impl Disk {
 
     /// The largest request that this handle should make, bytes.
     pub(crate) fn piece_bytes(&self) -> usize {
-        if self.urgency == Urgency::Background { BACKGROUND_BYTES } else { usize::MAX }
+        self.piece_bytes
     }
 
     /// Starts to read, in pieces of at most [`Disk::piece_bytes`].

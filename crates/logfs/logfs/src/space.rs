@@ -56,12 +56,21 @@ impl State {
             // Content that leaves memory meanwhile makes neither the log nor this checkpoint
             // shorter.
             let expected = self.checkpoint_clusters(layout).max(self.checkpoint_pace.begun_clusters);
-            let most = 3 * expected + 2 * slack + slack / 2;
+            let most = 3 * expected + 2 * slack + slack / 2 + self.overrun(expected, layout);
             self.log.clusters() >= most || self.log.changes_since_begun() > self.allowance(layout)
         } else {
             self.log.clusters() >= self.checkpoint_at(layout) + slack
         };
         is_full || (self.clusters.free_count() < self.for_growth(layout) && self.log_can_shrink(layout))
+    }
+
+    /// Clusters that the checkpoint has taken beyond those expected, because content was written in
+    /// front of it, if there is so much space that the log can have them.
+    fn overrun(&self, expected: u32, layout: &Layout) -> u32 {
+        let taken = clusters_for(self.checkpoint_pace.described_bytes, layout);
+        let overrun = taken.saturating_sub(expected);
+        let is_ample = self.clusters.free_count() > self.for_growth(layout) + overrun + expected;
+        if is_ample { overrun } else { 0 }
     }
 
     /// Bytes that changes may add to the log while a checkpoint is written, depending on its

@@ -163,3 +163,30 @@ fn a_crash_while_a_file_is_put_together_leaves_its_content() {
         }
     }
 }
+
+/// A stream of small writes fills the log again and again. Each byte is written once into the log
+/// and once more when it leaves memory; records, checkpoints and partly filled blocks add less than
+/// a third of that.
+#[test]
+fn a_stream_of_small_writes_is_written_little_more_than_twice() {
+    let (device, counts) = Counting::new(RamDisk::with_contents(empty_image(400), BLOCK));
+    let mut bench = Bench::new(device, ReadyOrder::Fair);
+    let options = OpenOptions { inline_bytes: Some(100_000), ..small_memory() };
+    let fs = bench.try_open(options).unwrap().0;
+    let inode = file(&mut bench, &fs, "f");
+    let (length, places, writes) = (500_usize, 1_000, 12_000_u64);
+    let before = counts.get().written_bytes;
+    for number in 0..writes {
+        let at = number % places * length as u64;
+        bench.run(fs.write(inode, at, &bytes(number as u8, length))).unwrap();
+        // Lets the device run.
+        bench.run(fs.read(inode, at, 1)).unwrap();
+    }
+    let (written, content) = (counts.get().written_bytes - before, writes * length as u64);
+    let activity = fs.activity();
+    assert!(activity.checkpoints > 10, "{activity:?}");
+    let times = written as f64 / content as f64;
+    assert!((2.0..2.6).contains(&times), "{times:.2} times its content was written; {activity:?}");
+    bench.run(fs.close()).unwrap();
+    assert!(bench.fsck(Repair::No).unwrap().is_sound());
+}
