@@ -43,8 +43,8 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             let rested = state.no_room_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
             let level = level.min(state.inline_sixteenths(&instance.layout));
             let inline_bytes = state.tree.inline_bytes();
-            // Late is what lets content grow to its limit, or into a checkpoint. Long writes go to the
-            // disk directly when memory is full, which costs less than moving them.
+            // Late is what lets content grow to its limit, or into a checkpoint. Long writes go to
+            // the disk directly when memory is full, which costs less than moving them.
             let is_late = piece_bytes <= LONG_BYTES && inline_bytes > limit / 16 * DEMOTION_SIXTEENTHS.min(2 * level);
             (rested && inline_bytes > limit / 16 * level).then_some(is_late)
         };
