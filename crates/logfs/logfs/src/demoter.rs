@@ -18,10 +18,11 @@ use crate::record::{INLINE, InodeId};
 use crate::space::Need;
 use crate::tree::Inode;
 
-/// Most bytes moved in one pass; in one that is late.
+/// Most bytes moved in one pass.
 const PASS_BYTES: u64 = 256 << 10;
+/// Most bytes moved in one pass when demotion is late.
 const LATE_PASS_BYTES: u64 = 1 << 20;
-/// Pieces longer than this in the mean are long writes.
+/// If the pieces of a pass are longer than this on average, they come from long writes.
 const LONG_BYTES: usize = 32 << 10;
 /// Most pieces moved in one pass; each needs a record.
 const PASS_PIECES: usize = 1_024;
@@ -43,8 +44,9 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             let rested = state.no_room_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
             let level = level.min(state.inline_sixteenths(&instance.layout));
             let inline_bytes = state.tree.inline_bytes();
-            // Late is what lets content grow to its limit, or into a checkpoint. Long writes go to
-            // the disk directly when memory is full, which costs less than moving them.
+            // Demotion is late when content nears its limit or would be in the next checkpoint. Long
+            // writes do not make it late: when memory is full they go to the disk directly, which
+            // costs less than moving them.
             let is_late = piece_bytes <= LONG_BYTES && inline_bytes > limit / 16 * DEMOTION_SIXTEENTHS.min(2 * level);
             (rested && inline_bytes > limit / 16 * level).then_some(is_late)
         };

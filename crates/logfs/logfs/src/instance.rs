@@ -212,9 +212,10 @@ impl Instance {
             self.work.notify();
         }
         let eager = state.log.queued_bytes() >= self.eager_bytes(state);
+        // The lower level is compared first: it is exceeded rarely, and the other is computed.
         let is_demotion_wanted = || {
-            let level = state.inline_sixteenths(&self.layout);
-            state.tree.inline_bytes() > self.inline_limit / 16 * level
+            let has_more_than = |level: u64| state.tree.inline_bytes() > self.inline_limit / 16 * level;
+            has_more_than(BEFORE_CHECKPOINT_SIXTEENTHS) && has_more_than(state.inline_sixteenths(&self.layout))
         };
         let crowded = state.is_discard_wanted() || is_demotion_wanted();
         if eager || crowded || state.checkpoint_wanted || state.cleaning_wanted || !state.tree.graveyard.is_empty() {
