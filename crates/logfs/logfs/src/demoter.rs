@@ -44,9 +44,9 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             let rested = state.no_room_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
             let level = level.min(state.inline_sixteenths(&instance.layout));
             let inline_bytes = state.tree.inline_bytes();
-            // Demotion is late when content nears its limit or would be in the next checkpoint. Long
-            // writes do not make it late: when memory is full they go to the disk directly, which
-            // costs less than moving them.
+            // Demotion is late when content nears its limit or would be in the next checkpoint.
+            // Long writes do not make it late: when memory is full they go to the disk directly,
+            // which costs less than moving them.
             let is_late = piece_bytes <= LONG_BYTES && inline_bytes > limit / 16 * DEMOTION_SIXTEENTHS.min(2 * level);
             (rested && inline_bytes > limit / 16 * level).then_some(is_late)
         };
