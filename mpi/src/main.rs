@@ -139,8 +139,11 @@ fn run(program: &Path, words: &[String]) -> Result<u8, String> {
         })
     } else {
         let mut relay = Relay::new(Carrier::new(&world), rank, own, Vec::new());
-        while relay.step() {}
-        0
+        loop {
+            if let Some(code) = relay.step() {
+                break code;
+            }
+        }
     };
     debug_assert_eq!(names.len(), if rank == ROOT { ranks } else { 0 });
     end(&mut server);
@@ -213,7 +216,7 @@ fn lead(
     let clients = match accepted? {
         Connected::All(clients) => clients,
         Connected::Ended(code) => {
-            Relay::new(carrier, ROOT, own, Vec::new()).end(names.len());
+            Relay::new(carrier, ROOT, own, Vec::new()).end(names.len(), code);
             return Ok(code);
         }
     };
@@ -227,7 +230,7 @@ fn lead(
         }
         passed_on = asked;
         if let Some(code) = ended(&mut client)? {
-            relay.end(names.len());
+            relay.end(names.len(), code);
             return Ok(code);
         }
     }

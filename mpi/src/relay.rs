@@ -35,17 +35,19 @@ pub(crate) struct Relay<'w> {
     own: Stream,
     /// Of the root: what the client has with each rank.
     clients: Vec<Stream>,
-    is_over: bool,
+    /// The exit code of the run, once it is over.
+    code: Option<u8>,
     sleep_ns: i64,
 }
 
 impl<'w> Relay<'w> {
     pub(crate) fn new(carrier: Carrier<'w>, rank: usize, own: Stream, clients: Vec<Stream>) -> Relay<'w> {
-        Relay { carrier, rank, own, clients, is_over: false, sleep_ns: SHORTEST_NS }
+        Relay { carrier, rank, own, clients, code: None, sleep_ns: SHORTEST_NS }
     }
 
-    /// Carries what there is; sleeps if there is nothing. Returns whether the run goes on.
-    pub(crate) fn step(&mut self) -> bool {
+    /// Carries what there is; sleeps if there is nothing. Returns the exit code of the run when the
+    /// root has said that it is over.
+    pub(crate) fn step(&mut self) -> Option<u8> {
         let moved = [self.take_letters(), self.carrier.retire(), self.read_own(), self.read_clients()];
         self.own.flush();
         self.clients.iter_mut().for_each(Stream::flush);
@@ -54,7 +56,7 @@ impl<'w> Relay<'w> {
         } else {
             self.sleep();
         }
-        !self.is_over
+        self.code
     }
 
     fn take_letters(&mut self) -> bool {
@@ -62,7 +64,7 @@ impl<'w> Relay<'w> {
         while let Some(letter) = self.carrier.receive() {
             some = true;
             match letter.tag {
-                Tag::Over => self.is_over = true,
+                Tag::Over => self.code = Some(letter.bytes.first().copied().unwrap_or(0)),
                 Tag::Bytes if self.rank == ROOT => self.clients[letter.from].write(&letter.bytes),
                 Tag::Bytes => self.own.write(&letter.bytes),
             }
@@ -110,10 +112,13 @@ impl<'w> Relay<'w> {
         self.sleep_ns = (self.sleep_ns * 2).min(LONGEST_NS);
     }
 
-    /// Of the root: tells all ranks that the run is over, and waits until that is on its way, but
-    /// not for ever: a rank that was killed takes nothing.
-    pub(crate) fn end(&mut self, ranks: usize) {
-        (0..ranks).filter(|rank| *rank != self.rank).for_each(|rank| self.carrier.send(rank, Tag::Over, Vec::new()));
+    /// Of the root: tells all ranks that the run is over, and its exit code, and waits until that is
+    /// on its way, but not for ever: a rank that was killed takes nothing.
+    ///
+    /// All ranks end with the code, because Hydra may end with 0 after an interrupt when the only
+    /// rank that ends with another code is among the last.
+    pub(crate) fn end(&mut self, ranks: usize, code: u8) {
+        (0..ranks).filter(|rank| *rank != self.rank).for_each(|rank| self.carrier.send(rank, Tag::Over, vec![code]));
         let clock = Clock::monotonic();
         let until_ns = clock.now_ns() + END_NS;
         while self.carrier.is_sending() && clock.now_ns() < until_ns {
