@@ -178,3 +178,13 @@ fn as_many_more_repeats_as_are_named_decide_four_times_of_five() {
     let percent = plan.power(11, strays("normal"), 1.0 + promised);
     assert!((70.0..=92.0).contains(&percent), "{promised}: found in {percent} % of studies");
 }
+
+#[test]
+fn a_plan_knows_the_limits_to_a_few_percent() {
+    for (rows, blocks) in [(2, 10), (3, 5), (12, 7), (40, 9)] {
+        let present = vec![vec![true; blocks]; rows];
+        let exact = Family::new(&present, &pairs(rows)).critical(0.95).expect("a spread is known");
+        let planned = Family::for_plan(&present, &pairs(rows)).critical(0.95).expect("a spread is known");
+        assert!((0.93..1.10).contains(&(planned / exact)), "{rows} x {blocks}: {planned} for {exact}");
+    }
+}

@@ -36,6 +36,8 @@ struct Wanted {
     file_range: Option<(u64, u64)>,
     offset: SizeSpec,
     increment: SizeSpec,
+    /// How many parts of `offset_increment` come before this worker's.
+    increments: u64,
     align: Option<u64>,
     min_block: u64,
     append: bool,
@@ -130,6 +132,7 @@ fn wanted(job: &Job<'_>, blocks: &Blocks, layout: &LayoutPlan) -> Wanted {
         file_range: file_range.map(|(low, high)| (low, high.max(low))),
         offset: job.size("offset"),
         increment: job.size("offset_increment"),
+        increments: ranks::clones_before(job).saturating_add(u64::from(job.clone)),
         align: Some(job.bytes("offset_align")).filter(|bytes| *bytes > 0),
         min_block: blocks.min(),
         append: layout.append,
@@ -189,7 +192,7 @@ fn extent(job: &Job<'_>, wanted: &Wanted, target: &Target, share: u64, index: u6
         return (0, ENDLESS);
     }
     let planned = wanted.file_range.map_or(share, |range| range.0);
-    let start = start(job, wanted, target, if real > 0 { real } else { planned });
+    let start = start(wanted, target, if real > 0 { real } else { planned });
     let mut length = match wanted.file_range {
         None if share > 0 => share,
         Some((low, high)) if real < low || real > high => {
@@ -227,7 +230,7 @@ fn random_size(job: &Job<'_>, wanted: &Wanted, low: u64, high: u64, index: u64) 
 }
 
 /// `offset` plus the clone's share of `offset_increment`; percentages are rounded up to a block.
-fn start(job: &Job<'_>, wanted: &Wanted, target: &Target, base: u64) -> u64 {
+fn start(wanted: &Wanted, target: &Target, base: u64) -> u64 {
     if wanted.append && matches!(target.kind, PathKind::File(_) | PathKind::Missing) {
         return real_bytes(target.kind).unwrap_or(0);
     }
@@ -236,8 +239,7 @@ fn start(job: &Job<'_>, wanted: &Wanted, target: &Target, base: u64) -> u64 {
         SizeSpec::Percent(percent) => percent_of(base, percent),
         SizeSpec::Zones(_) => 0,
     };
-    let clone = ranks::clones_before(job).saturating_add(u64::from(job.clone));
-    let offset = bytes(wanted.offset).saturating_add(bytes(wanted.increment).saturating_mul(clone));
+    let offset = bytes(wanted.offset).saturating_add(bytes(wanted.increment).saturating_mul(wanted.increments));
     let relative = [wanted.offset, wanted.increment].iter().any(|spec| matches!(spec, SizeSpec::Percent(_)));
     if !relative {
         return offset;

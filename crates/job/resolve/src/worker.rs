@@ -30,12 +30,14 @@ pub(crate) fn resolve_section(
             status::check(&job);
         }
         let worker = resolve(&job, placement);
-        planned += worker.files.len();
-        if planned > files::MOST_FILES as usize {
+        // The other clones have as many.
+        let left = (placement.clones - clone) as usize;
+        if planned.saturating_add(worker.files.len().saturating_mul(left)) > files::MOST_FILES as usize {
             let reason = format!("the workers of this run have more than {} files in total", files::MOST_FILES);
             job.error("nrfiles", reason, "reduce nrfiles or numjobs");
             return;
         }
+        planned += worker.files.len();
         workers.push(worker);
     }
 }

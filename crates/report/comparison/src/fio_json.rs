@@ -90,8 +90,13 @@ fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
                 if failure.is_none() && last_report.is_some_and(|report| start <= report) {
                     failure = Some(describe(&error, &sound[..start]));
                 }
-                place = start + 1;
-                patience = patience.saturating_sub(bytes_read(&sound[start..], &error));
+                let read = bytes_read(&sound[start..], &error);
+                // A report is not nested that deeply, nor is one in what was read of it.
+                place = (start + if is_too_deep(&error) { read } else { 1 }).min(sound.len());
+                while !sound.is_char_boundary(place) {
+                    place += 1;
+                }
+                patience = patience.saturating_sub(read);
                 if patience == 0 {
                     break;
                 }
@@ -108,6 +113,11 @@ fn describe(error: &serde_json::Error, before: &str) -> FioJsonError {
         true => FioJsonError::Cut { line },
         false => FioJsonError::Damaged { line, message: error.to_string() },
     }
+}
+
+/// Whether the parser gave up because values are nested too deeply; it has no other sign of that.
+fn is_too_deep(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("recursion limit exceeded")
 }
 
 /// How many bytes of `text` had been read when `error` was found; at least 1.

@@ -146,16 +146,19 @@ impl<'a> Families<'a> {
         Families { grid, statements, known: Vec::new() }
     }
 
-    /// The family for trials that are all there.
-    pub(crate) fn complete(&mut self, blocks: u32) -> &Family {
+    /// The family for trials that are all there, for the plan of a study.
+    pub(crate) fn planned(&self, blocks: u32) -> Family {
         let present = vec![vec![true; blocks as usize]; self.grid.design.configurations.len()];
-        self.of(present)
+        Family::for_plan(&present, &self.weights())
+    }
+
+    fn weights(&self) -> Vec<Weights> {
+        self.statements.iter().map(|statement| statement.1.clone()).collect()
     }
 
     fn of(&mut self, present: Vec<Vec<bool>>) -> &Family {
         let place = self.known.iter().position(|one| one.0 == present).unwrap_or_else(|| {
-            let weights: Vec<Weights> = self.statements.iter().map(|statement| statement.1.clone()).collect();
-            let family = Family::new(&present, &weights);
+            let family = Family::new(&present, &self.weights());
             self.known.push((present, family));
             self.known.len() - 1
         });

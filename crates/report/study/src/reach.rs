@@ -22,9 +22,8 @@ pub(crate) fn decides(study: &Study, design: &Design) -> Option<String> {
             "decides {percent} % differences: it ends when every comparison is known to within {percent} %"
         ));
     }
-    let mut families = Families::new(study, design);
     let share = (study.blocks as usize >= rules.least_blocks)
-        .then(|| decidable(families.complete(study.blocks), 0, USUAL_NOISE, &rules))??;
+        .then(|| decidable(&Families::new(study, design).planned(study.blocks), 0, USUAL_NOISE, &rules))??;
     Some(format!(
         "decides {:.0} % differences in 4 of 5 cases if trials vary by {:.0} %",
         share * 100.0,
