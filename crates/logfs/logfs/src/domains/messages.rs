@@ -58,6 +58,10 @@ impl Wakeup {
         }
     }
 
+    fn is_pending(&self) -> bool {
+        self.is_pending.load(Ordering::Acquire)
+    }
+
     fn sleep(&self) {
         self.sleeper.get_or_init(thread::current);
         // A wakeup from before the thread was known could not unpark it, but is still pending.
@@ -153,7 +157,7 @@ impl<W> MessageReceiver<W> {
     }
 
     pub(super) fn driver(&self, disk: &Disk) -> CoreDriver {
-        CoreDriver { disk: disk.clone(), shared: Arc::clone(&self.shared) }
+        CoreDriver { disk: disk.clone(), shared: Arc::clone(&self.shared), patience: Patience::default() }
     }
 }
 
@@ -161,12 +165,49 @@ impl<W> MessageReceiver<W> {
 /// other cores.
 ///
 /// While requests are with the device, it polls and yields to other threads, so that messages are
-/// answered meanwhile. Otherwise it sleeps. It never reports that waiting would take forever,
-/// because another core may always send something.
+/// answered meanwhile. Otherwise it sleeps, but first looks for messages for a while if that has
+/// been worthwhile: waking a thread takes longer than most of what cores do for each other. It
+/// never reports that waiting would take forever, because another core may always send something.
 #[derive(Debug)]
 pub struct CoreDriver {
     disk: Disk,
     shared: Arc<Shared>,
+    patience: Patience,
+}
+
+/// How often a core looks for messages before it sleeps. With a system call between two looks, this
+/// takes some 50 to 100 µs, about as long as it takes to wake a thread on an idle processor.
+const LOOKS: u32 = 200;
+/// After looking in vain again and again, a core sleeps at once this many times in between.
+const MOST_SKIPPED: u32 = 15;
+
+/// Decides whether to look for messages before sleeping: not when nobody has sent any lately.
+#[derive(Debug, Default)]
+struct Patience {
+    /// How many times to sleep at once after the next vain look.
+    skipped: u32,
+    /// How many of them are left.
+    left: u32,
+}
+
+impl Patience {
+    /// Looks for a message, with a `pause` between two looks. Returns when there is one, or when it
+    /// is time to sleep.
+    fn look(&mut self, is_there: impl Fn() -> bool, pause: impl Fn()) {
+        if self.left > 0 {
+            self.left -= 1;
+            return;
+        }
+        for _ in 0..LOOKS {
+            if is_there() {
+                self.skipped = 0;
+                return;
+            }
+            pause();
+        }
+        self.skipped = (2 * self.skipped + 1).min(MOST_SKIPPED);
+        self.left = self.skipped;
+    }
 }
 
 impl Driver for CoreDriver {
@@ -176,8 +217,37 @@ impl Driver for CoreDriver {
         let left = self.disk.under_way();
         // What has completed has woken a task: do not wait.
         if wait && left == before {
-            if left > 0 { thread::yield_now() } else { self.shared.wakeup.sleep() }
+            if left > 0 {
+                thread::yield_now();
+            } else {
+                self.patience.look(|| self.shared.wakeup.is_pending(), thread::yield_now);
+                self.shared.wakeup.sleep();
+            }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_core_looks_for_messages_while_others_send_and_seldom_otherwise() {
+        let (mut patience, looks) = (Patience::default(), Cell::new(0));
+        let mut looked = |from: u32| {
+            looks.set(0);
+            patience.look(|| looks.get() >= from, || looks.set(looks.get() + 1));
+            looks.get()
+        };
+        assert_eq!([looked(3), looked(0), looked(LOOKS - 1)], [3, 0, LOOKS - 1]);
+        // Nobody sends any more.
+        let vain = (0..1000).map(|_| looked(u32::MAX)).filter(|looks| *looks == LOOKS).count();
+        assert!((1000 / (MOST_SKIPPED as usize + 1)..80).contains(&vain), "{vain}");
+        // Messages again: found at the next look, and from then on without a sleep in between.
+        while looked(5) != 5 {}
+        assert!((0..100).all(|_| looked(5) == 5));
     }
 }
