@@ -112,8 +112,8 @@ impl<'w> Relay<'w> {
         self.sleep_ns = (self.sleep_ns * 2).min(LONGEST_NS);
     }
 
-    /// Of the root: tells all ranks that the run is over, and its exit code, and waits until that is
-    /// on its way, but not for ever: a rank that was killed takes nothing.
+    /// Of the root: tells all ranks that the run is over, and its exit code, and waits until that
+    /// is on its way, but not for ever: a rank that was killed takes nothing.
     ///
     /// All ranks end with the code, because Hydra may end with 0 after an interrupt when the only
     /// rank that ends with another code is among the last.
