@@ -30,7 +30,7 @@ pub(crate) fn resolve_section(
             status::check(&job);
         }
         let worker = resolve(&job, placement);
-        // The other clones have as many.
+        // The clones that are left have as many each, so too many are known after the first.
         let left = (placement.clones - clone) as usize;
         if planned.saturating_add(worker.files.len().saturating_mul(left)) > files::MOST_FILES as usize {
             let reason = format!("the workers of this run have more than {} files in total", files::MOST_FILES);

@@ -91,7 +91,7 @@ fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
                     failure = Some(describe(&error, &sound[..start]));
                 }
                 let read = bytes_read(&sound[start..], &error);
-                // A report is not nested that deeply, nor is one in what was read of it.
+                // No report is nested that deeply, so none begins in the part that was read.
                 place = (start + if is_too_deep(&error) { read } else { 1 }).min(sound.len());
                 while !sound.is_char_boundary(place) {
                     place += 1;
