@@ -91,7 +91,7 @@ fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
                     failure = Some(describe(&error, &sound[..start]));
                 }
                 let read = bytes_read(&sound[start..], &error);
-                // No report is nested that deeply, so none begins in the part that was read.
+                // What is nested too deeply is no report: skip what was read of it.
                 place = (start + if is_too_deep(&error) { read } else { 1 }).min(sound.len());
                 while !sound.is_char_boundary(place) {
                     place += 1;

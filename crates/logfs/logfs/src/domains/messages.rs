@@ -175,8 +175,8 @@ pub struct CoreDriver {
     patience: Patience,
 }
 
-/// How often a core looks for messages before it sleeps. With sched_yield(2) between two looks, this
-/// took 0.12 ms on a virtual machine, where a request to a sleeping core took 0.09 ms.
+/// How often a core looks for messages before it sleeps. With sched_yield(2) between two looks,
+/// this took 0.12 ms on a virtual machine, where a request to a sleeping core took 0.09 ms.
 const LOOKS: u32 = 200;
 /// After looking in vain again and again, a core sleeps at once this many times in between.
 const MOST_SKIPPED: u32 = 15;
