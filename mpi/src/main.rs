@@ -43,10 +43,11 @@ const SIGINT: i32 = 2;
 /// The user's mistake.
 const MISTAKE: u8 = 2;
 
-const USAGE: &str = "Usage: mpirun -n RANKS iolab-rank [--program=PATH] run JOB FILE | --OPTION=VALUE …
+const USAGE: &str = "Usage: mpirun -n RANKS iolab-rank [--program=PATH] run|plan JOB FILE | --OPTION=VALUE …
 
-Runs a job of iolab on all ranks: they begin at one moment and make one recording.
-Words after `run` are those of `iolab run`.
+`run` runs a job of iolab on all ranks: they begin at one moment and make one recording.
+`plan` prints what all ranks would do, as JSON, and does nothing.
+The words after it are those of `iolab run`.
 
   --program=PATH  iolab; without it, the one beside this program, or the one in PATH
   --help          Print this page
@@ -89,12 +90,14 @@ fn read(words: impl Iterator<Item = String>) -> Result<Asked, String> {
         match words.next().as_deref() {
             Some("--help" | "-h") => return Ok(Asked::Print(USAGE.to_owned())),
             Some("--version" | "-v") => return Ok(Asked::Print(format!("iolab-rank {}\n", env!("CARGO_PKG_VERSION")))),
-            Some("run") => {
-                let words: Vec<String> = words.collect();
-                if words.is_empty() {
-                    return Err("no job to run: name a job file after `run`".to_owned());
+            Some(action @ ("run" | "plan")) => {
+                let job: Vec<String> = words.collect();
+                if job.is_empty() {
+                    return Err(format!("no job to run: name a job file after `{action}`"));
                 }
-                return Ok(Asked::Run { program, words });
+                // An option of `iolab hosts run`, before its words.
+                let plan = (action == "plan").then(|| "--plan".to_owned());
+                return Ok(Asked::Run { program, words: plan.into_iter().chain(job).collect() });
             }
             Some(word) => match word.strip_prefix("--program=") {
                 Some(path) if !path.is_empty() => program = Some(PathBuf::from(path)),
@@ -312,8 +315,9 @@ mod tests {
         };
         assert_eq!(of("run job.fio --program=x"), run(None, &["job.fio", "--program=x"]));
         assert_eq!(of("--program=/p run --name=a"), run(Some("/p"), &["--name=a"]));
+        assert_eq!(of("plan job.fio"), run(None, &["--plan", "job.fio"]));
         assert!(matches!(of("--version"), Ok(Asked::Print(text)) if text.starts_with("iolab-rank ")));
-        for line in ["", "run", "job.fio", "--program= run x", "--what run x"] {
+        for line in ["", "run", "plan", "job.fio", "--program= run x", "--what run x"] {
             assert!(of(line).is_err(), "{line}");
         }
     }

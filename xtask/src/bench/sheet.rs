@@ -47,7 +47,14 @@ pub(super) enum Judge {
     /// Both ends of an interval of confidence or of the whole range. If the limit is between them,
     /// the result is undecided.
     Ends,
+    /// As `Ends`, for a ratio: one that differs from 1 by less than [`EQUAL`] at both ends is decided,
+    /// too.
+    EndsOfRatio,
 }
+
+/// Two sides whose ratio is between 1 / `EQUAL` and `EQUAL` are called equal: no number of rounds
+/// shows which of two equal sides is better.
+const EQUAL: f64 = 1.05;
 
 /// On which side of a limit a figure has to be.
 #[derive(Debug, Clone, Copy)]
@@ -63,10 +70,15 @@ impl Target {
             Bound::AtLeast(limit) => value >= limit,
             Bound::AtMost(limit) => value <= limit,
         };
-        match (self.judge, within(found.median), within(found.min), within(found.max)) {
-            (Judge::Middle, true, _, _) | (Judge::Ends, _, true, true) => "reached",
-            (Judge::Middle, false, _, _) | (Judge::Ends, _, false, false) => "missed",
-            (Judge::Ends, ..) => "not shown",
+        if self.judge == Judge::Middle {
+            return if within(found.median) { "reached" } else { "missed" };
+        }
+        let is_equal = self.judge == Judge::EndsOfRatio && found.min >= 1.0 / EQUAL && found.max <= EQUAL;
+        match (within(found.min), within(found.max)) {
+            (true, true) => "reached",
+            _ if is_equal => "equal",
+            (false, false) => "missed",
+            _ => "not shown",
         }
     }
 }
@@ -99,6 +111,12 @@ impl Sheet {
     /// A target that is reached or missed only if both ends of the result agree.
     pub(super) fn target_of_ends(&mut self, what: impl Into<String>, bound: Bound, found: Option<Spread>) {
         self.targets.push(Target { what: what.into(), bound, found, judge: Judge::Ends });
+    }
+
+    /// A ratio that should not be above 1, and may be equal to it.
+    pub(super) fn target_of_ratio(&mut self, what: impl Into<String>, found: Option<Spread>) {
+        let bound = Bound::AtMost(1.0);
+        self.targets.push(Target { what: what.into(), bound, found, judge: Judge::EndsOfRatio });
     }
 
     /// Reports at once, and in every form of the sheet, what is not measured.
@@ -191,6 +209,16 @@ mod tests {
         sheet.target_of_ends("nothing", Bound::AtMost(0.5), None);
         let verdicts: Vec<&str> = sheet.targets.iter().map(Target::verdict).collect();
         assert_eq!(verdicts, ["reached", "not shown", "not shown", "missed", "not shown", "not measured"]);
+    }
+
+    #[test]
+    fn sides_that_hardly_differ_are_equal() {
+        let mut sheet = Sheet::new("logfs", &[]);
+        for (min, max) in [(0.7, 0.99), (0.97, 1.04), (1.01, 1.04), (0.94, 1.04), (0.97, 1.06), (1.06, 1.2)] {
+            sheet.target_of_ratio("ratio", Some(Spread { median: 1.0, min, max }));
+        }
+        let verdicts: Vec<&str> = sheet.targets.iter().map(Target::verdict).collect();
+        assert_eq!(verdicts, ["reached", "equal", "equal", "not shown", "not shown", "missed"]);
     }
 
     #[test]

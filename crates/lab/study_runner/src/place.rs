@@ -3,9 +3,9 @@
 //! before it runs.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use iolab_activity::{Failure, FailureContext};
+use iolab_activity::{Failure, FailureContext, FailureKind};
 use iolab_hosts::{Launch, LaunchWay};
 use iolab_pipeline::{Pipeline, PlanRequest};
 use iolab_plan::Plan;
@@ -50,6 +50,9 @@ impl<'s> Place<'s> {
                 if let Some(program) = &hosts.program {
                     command.arg("--program").arg(program);
                 }
+                if let Some(launcher) = &hosts.mpirun {
+                    command.args(["--mpi", "--mpirun", launcher]);
+                }
             }
         }
         Ok(command)
@@ -68,6 +71,9 @@ impl<'s> Place<'s> {
     pub(crate) fn plan(&self, pipeline: &Pipeline<'_>, path: &str) -> Result<Plan, Failure> {
         let words = [path.to_owned()];
         let Some(hosts) = self.hosts else { return Ok(pipeline.plan_words(&words)?.plan) };
+        if hosts.mpirun.is_some() {
+            return self.plan_by_mpi(path);
+        }
         let line = pipeline.words(&words)?;
         let named = self.permissions.allow_destroy.iter().map(PathBuf::from);
         let allowed: Vec<PathBuf> = named.chain(iolab_configuration::allow_destroy()).collect();
@@ -79,6 +85,22 @@ impl<'s> Place<'s> {
         let launch = Launch { hosts: hosts.ranks.clone(), way, folder: hosts.folder.clone(), jobs };
         // Ranks that are not told more do nothing, and end.
         Ok(iolab_hosts::launch(launch, &INTERRUPTS)?.plan().clone())
+    }
+
+    /// The same, if MPI starts the ranks: only they have its messages, so they are asked.
+    fn plan_by_mpi(&self, path: &str) -> Result<Plan, Failure> {
+        let mut command = self.command()?;
+        command.args(["--plan", path]).args(self.permissions());
+        let answer = command.stdin(Stdio::null()).output().context("starting the ranks")?;
+        if !answer.status.success() {
+            let told = String::from_utf8_lossy(&answer.stderr);
+            let code = answer.status.code();
+            let kind = code.and_then(FailureKind::of_exit_code).unwrap_or(FailureKind::Failed);
+            return Err(Failure { kind, ..Failure::failed(told.trim().to_owned()) });
+        }
+        let printed = String::from_utf8_lossy(&answer.stdout);
+        let plan = printed.lines().find(|line| line.starts_with('{')).unwrap_or_default();
+        serde_json::from_str(plan).map_err(|error| Failure::failed(format!("the plan of all ranks: {error}")))
     }
 }
 

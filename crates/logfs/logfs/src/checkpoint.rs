@@ -87,8 +87,7 @@ async fn describe(instance: &Instance) -> Result<(), Error> {
         let serial = state.tree.serial;
         let begin = state.log.begin(serial);
         state.checkpointing = true;
-        let begun_clusters = state.checkpoint_clusters(&instance.layout);
-        state.checkpoint_pace = Pace { begun_clusters, ..Pace::default() };
+        state.checkpoint_pace = Pace { begun_bytes: state.checkpoint_bytes(), ..Pace::default() };
         state.checkpoint_at_ns = instance.clock.now_ns();
         (begin, InodeId(serial))
     };

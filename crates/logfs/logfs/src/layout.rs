@@ -57,6 +57,9 @@ pub struct Layout {
     pub cleaning: CleaningDefaults,
 }
 
+/// Most slack of the log in large clusters.
+const MOST_SLACK_BYTES: u32 = 32 << 20;
+
 impl Layout {
     /// Why these numbers are invalid.
     pub(crate) fn objection(&self) -> Option<String> {
@@ -141,7 +144,17 @@ impl Layout {
 
     /// Clusters by which the log may grow between checkpoints, beyond the checkpoints themselves.
     pub(crate) fn log_slack(&self) -> u32 {
-        ((self.owned + 2) / 64).clamp(3, 64)
+        let share = (self.owned + 2) / 64;
+        match self.has_large_clusters() {
+            false => share.clamp(3, 64),
+            // A few of these are as long a log as many small ones.
+            true => share.clamp(2, MOST_SLACK_BYTES / self.cluster_bytes),
+        }
+    }
+
+    /// Whether the unused end of a cluster of the log is small against the cluster.
+    pub(crate) fn has_large_clusters(&self) -> bool {
+        self.cluster_bytes >= 4 << 20
     }
 
     /// Where a cluster begins on the disk, bytes.

@@ -7,8 +7,8 @@
 /// Progress of a checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// The clusters that it was expected to take when it began.
-    pub(crate) begun_clusters: u32,
+    /// The bytes that it was expected to take when it began.
+    pub(crate) begun_bytes: u64,
     /// Bytes of groups appended to the log.
     pub(crate) described_bytes: u64,
     /// Bytes read back.

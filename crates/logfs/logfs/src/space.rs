@@ -20,20 +20,20 @@ pub(crate) enum Need {
 }
 
 impl State {
-    /// Clusters that a checkpoint would take now.
-    pub(crate) fn checkpoint_clusters(&self, layout: &Layout) -> u32 {
-        clusters_for(self.tree.cost_bytes() + self.clusters.sums.cost_bytes(), layout)
+    /// Bytes that a checkpoint would take now.
+    pub(crate) fn checkpoint_bytes(&self) -> u64 {
+        self.tree.cost_bytes() + self.clusters.sums.cost_bytes()
     }
 
-    /// Clusters that a checkpoint would take if all clusters were full of content.
-    fn most_checkpoint_clusters(&self, layout: &Layout) -> u32 {
-        clusters_for(self.tree.cost_bytes() + u64::from(layout.owned) * layout.sum_bytes(), layout)
+    /// Bytes that a checkpoint would take if all clusters were full of content.
+    fn most_checkpoint_bytes(&self, layout: &Layout) -> u64 {
+        self.tree.cost_bytes() + u64::from(layout.owned) * layout.sum_bytes()
     }
 
     /// Fewest clusters that the log needs for the previous checkpoint: those of the checkpoint
     /// itself, with few changes since.
     fn least_kept(&self, layout: &Layout) -> u32 {
-        self.most_checkpoint_clusters(layout) + 1
+        clusters_for(1, self.most_checkpoint_bytes(layout), layout) + 1
     }
 
     /// Whether checkpoints would make the log shorter: more lies between the last two than the
@@ -45,7 +45,7 @@ impl State {
 
     /// The length of the log, in clusters, from which a checkpoint is worth while.
     pub(crate) fn checkpoint_at(&self, layout: &Layout) -> u32 {
-        2 * self.checkpoint_clusters(layout) + layout.log_slack()
+        clusters_for(2, self.checkpoint_bytes(), layout) + layout.log_slack()
     }
 
     /// Whether changes have to wait for a checkpoint.
@@ -55,8 +55,8 @@ impl State {
             // The checkpoint's own clusters do not count, and changes have their share of the rest.
             // Content that leaves memory meanwhile makes neither the log nor this checkpoint
             // shorter.
-            let expected = self.checkpoint_clusters(layout).max(self.checkpoint_pace.begun_clusters);
-            let most = 3 * expected + 2 * slack + slack / 2 + self.overrun(expected, layout);
+            let expected = self.checkpoint_bytes().max(self.checkpoint_pace.begun_bytes);
+            let most = clusters_for(3, expected, layout) + 2 * slack + slack / 2 + self.overrun(expected, layout);
             self.log.clusters() >= most || self.log.changes_since_begun() > self.allowance(layout)
         } else {
             self.log.clusters() >= self.checkpoint_at(layout) + slack
@@ -66,8 +66,9 @@ impl State {
 
     /// Clusters that the checkpoint has taken beyond those expected, because content was written in
     /// front of it, if there is so much space that the log can have them.
-    fn overrun(&self, expected: u32, layout: &Layout) -> u32 {
-        let taken = clusters_for(self.checkpoint_pace.described_bytes, layout);
+    fn overrun(&self, expected_bytes: u64, layout: &Layout) -> u32 {
+        let [taken, expected] =
+            [self.checkpoint_pace.described_bytes, expected_bytes].map(|bytes| clusters_for(1, bytes, layout));
         let overrun = taken.saturating_sub(expected);
         let is_ample = self.clusters.free_count() > self.for_growth(layout) + overrun + expected;
         if is_ample { overrun } else { 0 }
@@ -77,17 +78,16 @@ impl State {
     /// progress, so that no change has to wait for all of it.
     fn allowance(&self, layout: &Layout) -> u64 {
         let bytes = u64::from(layout.log_slack()) * u64::from(layout.cluster_bytes);
-        let expected = self.tree.cost_bytes() + self.clusters.sums.cost_bytes();
         // Changes take more than their own bytes: frames have headers and end with a partly filled
         // block.
-        bytes * self.checkpoint_pace.sixteenths(expected) / 16
+        bytes * self.checkpoint_pace.sixteenths(self.checkpoint_bytes()) / 16
     }
 
     /// Clusters by which the log may grow until the next checkpoint is done.
     fn for_growth(&self, layout: &Layout) -> u32 {
-        let begun = if self.checkpointing { self.checkpoint_pace.begun_clusters } else { 0 };
-        let checkpoint = self.most_checkpoint_clusters(layout).max(begun);
-        (3 * checkpoint + 3 * layout.log_slack()).saturating_sub(self.log.clusters())
+        let begun = if self.checkpointing { self.checkpoint_pace.begun_bytes } else { 0 };
+        let checkpoints = clusters_for(3, self.most_checkpoint_bytes(layout).max(begun), layout);
+        (checkpoints + 3 * layout.log_slack()).saturating_sub(self.log.clusters())
     }
 
     /// Clusters reserved for the growth of the log and for the previous checkpoint.
@@ -106,9 +106,13 @@ impl State {
     }
 }
 
-/// Upper estimate of the clusters that this number of checkpoint bytes takes.
-fn clusters_for(bytes: u64, layout: &Layout) -> u32 {
-    u32::try_from(bytes * 5 / 4 / u64::from(layout.cluster_bytes)).unwrap_or(u32::MAX / 16) + 2
+/// Upper estimate of the clusters that a number of checkpoints of this length take, one after the
+/// other in the log, with the clusters at both ends of it that are only partly filled.
+fn clusters_for(checkpoints: u32, bytes: u64, layout: &Layout) -> u32 {
+    let full = u64::from(checkpoints) * bytes * 5 / 4 / u64::from(layout.cluster_bytes);
+    // In small clusters, more is left unused between frames than this estimate has.
+    let partly_filled = if layout.has_large_clusters() { (2 * checkpoints).min(3) } else { 2 * checkpoints };
+    u32::try_from(full).unwrap_or(u32::MAX / 16).min(u32::MAX / 16) + partly_filled
 }
 
 impl Instance {

@@ -5,7 +5,7 @@ mod rig;
 
 use iolab_disk::{ActionKind, DeviceError, Faulty, RamDisk};
 use iolab_executor::ReadyOrder;
-use iolab_logfs::{Error, InodeId, OpenOptions, Owner, Policy, Repair};
+use iolab_logfs::{Error, InodeId, MkfsOptions, OpenOptions, Owner, Policy, Repair, mkfs};
 
 use rig::load::{bytes, perform, step};
 use rig::model::{Model, difference, snapshot};
@@ -110,6 +110,44 @@ fn a_full_disk_has_nothing_available() {
     }
     assert_eq!(fs.space().available_bytes, 0, "{:?} after {written} bytes", fs.space());
     bench.run(fs.close()).unwrap();
+}
+
+/// Large clusters are few, so each that is reserved for the log matters. The log is written round
+/// and round on a full disk, in groups that leave as much of its clusters unused as they can.
+#[test]
+fn the_log_never_runs_out_of_large_clusters() {
+    const LARGE: u32 = 4 << 20;
+    for (length, seed) in [(LARGE as usize / 8, 1), (70_000, 2)] {
+        let disk = RamDisk::new(32 * u64::from(LARGE), 4096);
+        let mut bench = Bench::new(disk.clone(), ReadyOrder::Shuffled(seed));
+        let options = MkfsOptions { cluster_bytes: LARGE, small_max_bytes: LARGE / 8, ..MkfsOptions::new([7; 16], 1) };
+        bench.run(mkfs(&bench.disk.clone(), &options)).unwrap();
+        let options = OpenOptions { inline_bytes: Some(16 << 20), ..OpenOptions::default() };
+        let fs = bench.try_open(options).unwrap().0;
+        let room = fs.space().available_bytes;
+        assert!(room >= 15 * u64::from(LARGE), "{room} bytes of 32 clusters can be written");
+        let mut create = |name: &[u8]| bench.run(fs.create(InodeId::ROOT, name, Owner::default())).unwrap();
+        let (kept, files) = (create(b"kept"), [create(b"a"), create(b"b"), create(b"c")]);
+        for file in files {
+            bench.run(fs.write(file, 0, &bytes(8, length))).unwrap();
+        }
+        let mut kept_bytes = 0;
+        while bench.run(fs.write(kept, kept_bytes, &bytes(9, 1 << 20))).is_ok() {
+            kept_bytes += 1 << 20;
+        }
+        assert!(kept_bytes >= 14 * u64::from(LARGE), "{kept_bytes} of {room} bytes");
+        // The content of these writes stays in memory and in the log, but each could need a cluster.
+        bench.run(fs.truncate(kept, kept_bytes - u64::from(LARGE))).unwrap();
+        for round in 0..(120 << 20) / length {
+            let file = files[round % files.len()];
+            let content = bytes(round as u8, length);
+            bench.run(fs.write(file, 0, &content)).unwrap_or_else(|error| panic!("{round}: {error}"));
+        }
+        assert!(fs.activity().checkpoints > 5, "{:?}", fs.activity());
+        bench.run(fs.close()).unwrap();
+        let report = bench.fsck(Repair::No).unwrap();
+        assert!(report.is_sound(), "{:?}", report.faults);
+    }
 }
 
 #[test]

@@ -4,9 +4,10 @@
 //! compressing file systems are not taken into account.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::statvfs;
 
@@ -15,6 +16,9 @@ use rustix::fs::statvfs;
 const LEFT_SHARE: u64 = 100;
 const LEAST_LEFT_BYTES: u64 = 1 << 20;
 const MOST_LEFT_BYTES: u64 = 256 << 20;
+/// How often a file system that seems too full is asked again.
+const TRIES: u32 = 3;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// The space that a file will need.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,10 +98,26 @@ pub fn rooms(needs: &[SpaceNeed]) -> Vec<FileSystemRoom> {
         }
     }
     let room = |(device, missing): (u64, BTreeMap<PathBuf, u64>)| {
-        let usable_bytes = usable_bytes(missing.first_key_value()?.0)?;
-        Some(FileSystemRoom { device, usable_bytes, missing })
+        let there = existing(missing.first_key_value()?.0);
+        let mut room = FileSystemRoom { device, usable_bytes: usable_bytes(&there)?, missing };
+        for _ in 0..TRIES {
+            if room.shortage().is_none() || !settles(&there) {
+                break;
+            }
+            room.usable_bytes = usable_bytes(&there)?;
+        }
+        Some(room)
     };
     by_device.into_iter().filter_map(room).collect()
+}
+
+/// Makes the file system give back the space of files that have just been removed: ext4 does so
+/// only when its journal is committed, which it does every five seconds, and XFS in the background.
+/// False if that is not possible.
+fn settles(there: &Path) -> bool {
+    let settled = File::open(there).map(|file| rustix::fs::syncfs(file));
+    std::thread::sleep(BETWEEN_TRIES);
+    matches!(settled, Ok(Ok(())))
 }
 
 /// The file systems with too little space for `needs`.
@@ -119,11 +139,15 @@ fn nearest_folder(path: &Path) -> PathBuf {
     folders.filter(|folder| folder.is_dir()).map(Path::to_owned).next().unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// What may be used of the file system that has or will have a file; `None` if it has no size and
-/// so cannot run out of space (ramfs).
-fn usable_bytes(path: &Path) -> Option<u64> {
-    let there = if path.exists() { path.to_owned() } else { nearest_folder(path) };
-    let facts = statvfs(&there).ok()?;
+/// The file, or the nearest folder above it that is there.
+fn existing(path: &Path) -> PathBuf {
+    if path.exists() { path.to_owned() } else { nearest_folder(path) }
+}
+
+/// What may be used of the file system on which something is; `None` if it has no size and so
+/// cannot run out of space (ramfs).
+fn usable_bytes(there: &Path) -> Option<u64> {
+    let facts = statvfs(there).ok()?;
     let whole = facts.f_blocks.saturating_mul(facts.f_frsize);
     if whole == 0 {
         return None;

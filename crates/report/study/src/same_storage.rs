@@ -6,8 +6,8 @@ use iolab_recording::Finding;
 
 use crate::{Design, JobSetting, Study, Trial};
 
-/// Options that select the storage and do not affect the load otherwise.
-const NAMES_STORAGE: [&str; 4] = ["filename", "directory", "filename_format", "opendir"];
+/// Options that select the storage, or describe it, and do not affect the load otherwise.
+const NAMES_STORAGE: [&str; 5] = ["filename", "directory", "filename_format", "opendir", "description"];
 
 /// Most names listed; further ones are counted.
 const MOST_NAMED: usize = 3;

@@ -17,6 +17,9 @@ pub struct StudyHosts {
     pub program: Option<PathBuf>,
     /// The folder of the jobs on the hosts.
     pub folder: PathBuf,
+    /// The launcher of MPI, if it starts the ranks instead of the remote shell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpirun: Option<String>,
 }
 
 impl StudyHosts {
@@ -43,6 +46,7 @@ pub(crate) fn hosts(ranks: &[&str]) -> StudyHosts {
         shell: "ssh".to_owned(),
         program: None,
         folder: PathBuf::from("/data"),
+        mpirun: None,
     }
 }
 

@@ -166,9 +166,12 @@ fn configurations_that_reach_other_storage_are_told_before_the_answer() {
     // A study of the storage itself changes nothing else.
     let media = "title = \"t\"\njob_text = \"[j]\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n[[axis]]\noption = \"bs\"\nvalues = [1, 2]\n\
                  [[axis]]\nname = \"medium\"\npoint = [{ name = \"a\", set = { filename = \"a\" } }, { name = \"b\", set = { filename = \"b\" } }]\n";
-    let (_, analysis) = of(media, &|points| vec![ReachedStorage::Driven(points[1].clone())]);
-    let found: Vec<_> = analysis.findings.iter().map(|one| (one.rule.as_str(), one.severity)).collect();
-    assert_eq!(found, [("different-targets", Severity::Note)]);
+    // So does one whose commands place the files, and whose axis only describes where they are.
+    for text in [media.to_owned(), media.replace("{ filename =", "{ description =")] {
+        let (_, analysis) = of(&text, &|points| vec![ReachedStorage::Driven(points[1].clone())]);
+        let found: Vec<_> = analysis.findings.iter().map(|one| (one.rule.as_str(), one.severity)).collect();
+        assert_eq!(found, [("different-targets", Severity::Note)]);
+    }
     // The number of disks is an axis: the study says that it varies its storage.
     let disks = media.replacen("blocks", "varies_storage = true\nblocks", 1);
     assert_eq!(of(&disks, &|points| vec![ReachedStorage::Driven(points[1].clone())]).1.findings, []);

@@ -8,8 +8,12 @@ use crate::control::Order;
 use crate::task::Task;
 use crate::watch::Stop;
 
-/// How long before the moment a worker wakes up, ns.
-const SPIN_NS: u64 = 60_000;
+/// How long before the moment a worker wakes up, ns: at least, and at most.
+const SPIN_NS: [u64; 2] = [60_000, 1_000_000];
+/// In the last part of the wait, the worker wakes up this many times, this many ns apart, to learn
+/// how late the machine wakes it.
+const TRIES: u64 = 12;
+const TRY_NS: u64 = 5_000_000;
 
 /// What an order that comes before the first operation means.
 pub(crate) fn stopped(order: Order) -> Option<Stop> {
@@ -38,9 +42,9 @@ pub(crate) fn delay(task: &Task<'_>) -> Option<Stop> {
 
 /// Waits for the moment at which all begin, if it has been agreed on and is still ahead. The kernel
 /// may make timers late by the slack of their thread, 50 us unless somebody has changed it, to save
-/// energy; not this one. Waking up takes some ten microseconds all the same, so the worker wakes up
-/// before, and spins for no longer than that: on a machine with more ranks than processors, one
-/// that spins keeps others from beginning.
+/// energy; not this one. Waking up takes some ten microseconds all the same, and some hundred where
+/// the processor sleeps deeply or belongs to a virtual machine, so the worker wakes up before, and
+/// spins for no longer than it has to.
 pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
     if clock.now_ns() >= origin_ns {
         return;
@@ -48,8 +52,35 @@ pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
     let slack_ns = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
     // Without it, the worker begins a little later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let tries = (1..=TRIES).rev().map(|number| origin_ns.saturating_sub(number * TRY_NS));
+    let latest_ns = tries.filter_map(|wake_ns| lateness_ns(clock, wake_ns)).max().unwrap_or(0);
+    let [least_ns, most_ns] = SPIN_NS;
     while clock.now_ns() < origin_ns {
-        clock.sleep_until(origin_ns, SPIN_NS);
+        clock.sleep_until(origin_ns, latest_ns.saturating_mul(2).clamp(least_ns, most_ns));
     }
     let _ = rustix::thread::set_current_timer_slack(slack_ns);
+}
+
+/// Sleeps until `wake_ns`, and returns how late it woke up; `None` if that time is over.
+fn lateness_ns(clock: &Clock, wake_ns: u64) -> Option<u64> {
+    (clock.now_ns() < wake_ns).then(|| {
+        clock.sleep_until(wake_ns, 0);
+        clock.now_ns().saturating_sub(wake_ns)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_at_its_moment_or_at_once() {
+        for (now_ns, origin_ns) in [(0, 500_000_000), (0, 7_000_000), (0, 10), (900, 900), (900, 10)] {
+            let clock = Clock::simulated(now_ns);
+            wait_for_the_beginning(&clock, origin_ns);
+            assert_eq!(clock.now_ns(), now_ns.max(origin_ns));
+        }
+        let clock = Clock::simulated(5);
+        assert_eq!((lateness_ns(&clock, 9), lateness_ns(&clock, 9)), (Some(0), None));
+    }
 }

@@ -39,20 +39,41 @@ pub(crate) struct StudyHostArguments {
     hosts: Option<String>,
     #[command(flatten)]
     shell: ShellArguments,
+    #[command(flatten)]
+    mpi: MpiArguments,
+}
+
+/// Whether MPI starts the ranks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MpiArguments {
+    /// Let `mpirun` start the ranks; needs `iolab-rank` beside this program
+    #[arg(long, requires = "hosts")]
+    pub(super) mpi: bool,
+    /// The launcher of `--mpi`, of Open MPI or with Hydra (MPICH and its kin)
+    #[arg(long, value_name = "COMMAND", default_value = "mpirun", requires = "mpi")]
+    pub(super) mpirun: String,
+}
+
+impl MpiArguments {
+    /// The launcher, if there is one.
+    pub(super) fn launcher(&self) -> Option<&str> {
+        self.mpi.then_some(self.mpirun.as_str())
+    }
 }
 
 impl StudyHostArguments {
     /// The hosts that are asked for.
     pub(crate) fn read(&self) -> Result<Option<StudyHosts>, ExitFailure> {
-        self.hosts.as_deref().map(|list| self.shell.of_study(hosts(list)?)).transpose()
+        self.hosts.as_deref().map(|list| self.shell.of_study(hosts(list)?, &self.mpi)).transpose()
     }
 }
 
 impl ShellArguments {
     /// The hosts of a study, reached in this way.
-    pub(crate) fn of_study(&self, ranks: Vec<String>) -> Result<StudyHosts, ExitFailure> {
+    pub(crate) fn of_study(&self, ranks: Vec<String>, mpi: &MpiArguments) -> Result<StudyHosts, ExitFailure> {
         let (shell, program) = (self.rsh.clone(), self.program.clone());
-        Ok(StudyHosts { ranks, shell, program, folder: self.folder()? })
+        let mpirun = mpi.launcher().map(str::to_owned);
+        Ok(StudyHosts { ranks, shell, program, folder: self.folder()?, mpirun })
     }
 
     /// This program on the hosts.
@@ -86,15 +107,14 @@ pub(crate) struct LaunchArguments {
     pub(crate) hosts: String,
     #[command(flatten)]
     pub(crate) shell: ShellArguments,
-    /// Let `mpirun` start the ranks; needs `iolab-rank` beside this program
-    #[arg(long)]
-    pub(crate) mpi: bool,
-    /// The launcher of `--mpi`, of Open MPI or with Hydra (MPICH and its kin)
-    #[arg(long, value_name = "COMMAND", default_value = "mpirun", requires = "mpi")]
-    pub(crate) mpirun: String,
+    #[command(flatten)]
+    pub(super) mpi: MpiArguments,
     /// Print the commands that would start the ranks, and do nothing
     #[arg(long)]
     pub(crate) show: bool,
+    /// Print the plan of all ranks, as JSON, and do nothing
+    #[arg(long, conflicts_with = "show")]
+    pub(crate) plan: bool,
     /// Reach the ranks through this socket, which `iolab-rank` serves
     #[arg(long, hide = true, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,

@@ -18,10 +18,10 @@ use crate::{pipeline, subcommands};
 /// Runs a job on several hosts.
 pub(crate) fn launch(arguments: &LaunchArguments) -> Result<u8, ExitFailure> {
     let hosts = hosts(&arguments.hosts)?;
-    if arguments.mpi {
+    let asked = asked(&arguments.words)?;
+    if arguments.mpi.launcher().is_some() && (arguments.show || !asked.run.study.is_asked_for()) {
         return mpi::launch(arguments, &hosts);
     }
-    let asked = asked(&arguments.words)?;
     let shell = &arguments.shell;
     let program = shell.program()?;
     if arguments.show {
@@ -37,17 +37,32 @@ pub(crate) fn launch(arguments: &LaunchArguments) -> Result<u8, ExitFailure> {
         Some(path) => LaunchWay::Socket(path.clone()),
         None => LaunchWay::through(&shell.rsh, program),
     };
-    follow(started(&asked, hosts, way, shell.folder()?)?, &asked, Mode::Iolab)
+    let started = started(&asked, hosts, way, shell.folder()?)?;
+    if arguments.plan {
+        // Ranks that are not told more do nothing, and end.
+        return print_plan(&started);
+    }
+    follow(started, &asked, Mode::Iolab)
+}
+
+/// Prints what all ranks would do, in one line.
+fn print_plan(hosts: &Hosts) -> Result<u8, ExitFailure> {
+    let plan = serde_json::to_string(hosts.plan()).map_err(|error| ExitFailure::failed(format!("iolab: {error}")))?;
+    print(&(plan + "\n"))?;
+    Ok(0)
 }
 
 /// Runs a study, each of whose trials is a run on the hosts.
 fn study(arguments: &LaunchArguments, asked: &Asked, hosts: Vec<String>) -> Result<u8, ExitFailure> {
     if arguments.socket.is_some() {
         return Err(ExitFailure::mistake(
-            "iolab: MPI starts the ranks of one run, and a study has many: run it with `iolab hosts run --hosts=LIST`",
+            "iolab: MPI starts the ranks of one run, and a study has many: start it with `iolab hosts run --mpi --hosts=LIST`",
         ));
     }
-    subcommands::study::from_words::run(asked, Some(arguments.shell.of_study(hosts)?))
+    if arguments.plan {
+        return Err(ExitFailure::mistake("iolab: --plan is for one run; `iolab plan` tells what a study would run"));
+    }
+    subcommands::study::from_words::run(asked, Some(arguments.shell.of_study(hosts, &arguments.mpi)?))
 }
 
 /// Takes the words of a run or a study on several hosts apart.

@@ -62,7 +62,7 @@ impl MpiLauncher {
 
 /// Becomes the launcher.
 pub(super) fn launch(arguments: &LaunchArguments, hosts: &[String]) -> Result<u8, ExitFailure> {
-    let mut command = arguments.mpirun.split_whitespace();
+    let mut command = arguments.mpi.mpirun.split_whitespace();
     let program = command.next().unwrap_or("mpirun");
     let first: Vec<&str> = command.collect();
     let found = find(program);
@@ -72,7 +72,7 @@ pub(super) fn launch(arguments: &LaunchArguments, hosts: &[String]) -> Result<u8
             Ok(launcher) => eprintln!("iolab: {program} is of {}", launcher.name()),
             Err(failure) => eprintln!("{}; this line is for Open MPI", failure.message),
         }
-        print(&format!("{} {}\n", arguments.mpirun, words(launcher, arguments, hosts)?.join(" ")))?;
+        print(&format!("{} {}\n", arguments.mpi.mpirun, words(launcher, arguments, hosts)?.join(" ")))?;
         return Ok(0);
     }
     let launcher = found?;
@@ -109,7 +109,8 @@ fn words(launcher: MpiLauncher, arguments: &LaunchArguments, hosts: &[String]) -
     };
     let folder = arguments.shell.dir.as_ref().map(|folder| folder.display().to_string());
     let mut words = launcher.words(&slots.join(","), hosts.len(), folder.as_deref());
-    words.extend([program.display().to_string(), "run".to_owned()]);
+    let action = if arguments.plan { "plan" } else { "run" };
+    words.extend([program.display().to_string(), action.to_owned()]);
     words.extend(arguments.words.iter().cloned());
     Ok(words)
 }
