@@ -58,13 +58,10 @@ impl Drop for Device {
             Kind::RamDisk { number } => {
                 // udev may have the device open at just this moment; a disk that cannot be removed
                 // holds memory.
-                for _ in 0..40 {
+                until_done(|| {
                     let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
-                    if fs::write(Path::new(RAM_DISKS).join("hot_remove"), number.to_string()).is_ok() {
-                        break;
-                    }
-                    std::thread::sleep(std::time::Duration::from_millis(50));
-                }
+                    fs::write(Path::new(RAM_DISKS).join("hot_remove"), number.to_string()).is_ok()
+                });
             }
             Kind::Loop { file } => {
                 debug_assert!(file.exists(), "the file goes after its device");
@@ -98,7 +95,18 @@ impl<'a> Mounted<'a> {
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        let _ = run(Command::new("umount").arg(self.folder.path()));
+        // Just after a run, the kernel may hold files of it still.
+        until_done(|| run(Command::new("umount").arg(self.folder.path())).is_ok());
+    }
+}
+
+/// Tries for two seconds.
+fn until_done(mut done: impl FnMut() -> bool) {
+    for _ in 0..40 {
+        if done() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
 

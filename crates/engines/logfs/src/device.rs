@@ -19,8 +19,8 @@ use iolab_disk::{DiskOptions, RamDisk, open_disk};
 use iolab_engine::OpenError;
 use iolab_executor::Executor;
 use iolab_logfs::{
-    Disk, Error, LogFs, MkfsOptions, OpenOptions as LogfsOptions, Policy, Runtime, UnknownPolicy, count_domains, mkfs,
-    open_domain,
+    Disk, Error, LogFs, MkfsOptions, OpenOptions as LogfsOptions, Policy, Runtime, UnknownPolicy, VerifyReads,
+    count_domains, mkfs, open_domain,
 };
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -182,7 +182,8 @@ pub(crate) fn open_options(requested: &Requested) -> Result<LogfsOptions, OpenEr
     let wrong =
         |error: UnknownPolicy| OpenError { message: format!("logfs_policy: {error}"), errno: Some(libc::EINVAL) };
     let policy = requested.policy.as_deref().map(|text| text.parse::<Policy>().map_err(wrong)).transpose()?;
-    Ok(LogfsOptions { policy, cleaning_bytes: requested.cleaning_bytes, ..LogfsOptions::default() })
+    let verify_reads = if requested.verifies { VerifyReads::ByDevice } else { VerifyReads::Never };
+    Ok(LogfsOptions { policy, cleaning_bytes: requested.cleaning_bytes, verify_reads, ..LogfsOptions::default() })
 }
 
 fn open(disk: &Disk, domain: u32, options: LogfsOptions, executor: &mut Executor) -> Result<LogFs, Error> {

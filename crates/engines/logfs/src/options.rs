@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iolab_options::{DefaultValue, OptionEntry, Settings, ValueKind};
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 10] = [
+pub(crate) static OPTIONS: [OptionEntry; 11] = [
     OptionEntry {
         name: "logfs_device",
         kind: ValueKind::Text,
@@ -113,6 +113,16 @@ pub(crate) static OPTIONS: [OptionEntry; 10] = [
         rejects: &["all"],
         ..OptionEntry::BLANK
     },
+    OptionEntry {
+        name: "logfs_verify",
+        kind: ValueKind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Compare what is read with its checksums",
+        details: "With 0, reads do what they do on a file system without checksums. Of a file system in memory,             reads are not compared.",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["maybe"],
+        ..OptionEntry::BLANK
+    },
 ];
 
 /// The job's settings.
@@ -132,6 +142,8 @@ pub struct Requested {
     /// As the job gives it.
     pub(crate) policy: Option<String>,
     pub(crate) cleaning_bytes: Option<u64>,
+    /// Whether reads are compared with their checksums.
+    pub(crate) verifies: bool,
 }
 
 impl Requested {
@@ -148,6 +160,7 @@ impl Requested {
             layout_bytes: settings.size("logfs_layout"),
             policy: settings.text("logfs_policy").map(str::to_owned),
             cleaning_bytes: settings.size("logfs_cleaning_memory"),
+            verifies: settings.flag("logfs_verify").unwrap_or(true),
         }
     }
 }

@@ -6,8 +6,10 @@
 //! dropped when the cluster becomes free, and content is recorded together with the checksums of
 //! its blocks.
 
+use smallvec::SmallVec;
+
 use crate::Layout;
-use crate::checksum::{crc32c, crc32c_of_parts};
+use crate::checksum::{FOUR, crc32c, crc32c_of_four, crc32c_of_parts};
 use crate::record::{Proof, Record, SUMS, SumList, put_sums, with_head};
 
 /// Stands for the checksum of a block that has no known one.
@@ -16,18 +18,30 @@ const UNKNOWN: u32 = 0;
 const HEAD_BYTES: usize = 12;
 static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
 
-/// The checksum of a block; never [`UNKNOWN`].
-fn of_block(block: &[u8]) -> u32 {
-    crc32c(block).max(1)
+/// The checksums of the blocks that content is written to, the last one padded with zeroes; none is
+/// [`UNKNOWN`].
+pub(crate) fn sums_of(content: &[u8], block_bytes: usize) -> SumList {
+    let mut sums = SumList::with_capacity(content.len().div_ceil(block_bytes));
+    for group in content.chunks(FOUR * block_bytes) {
+        sums.extend(of_group(group, block_bytes));
+    }
+    sums
 }
 
-/// The checksums of the blocks that content is written to, the last one padded with zeroes.
-pub(crate) fn sums_of(content: &[u8], block_bytes: usize) -> SumList {
-    let sum = |part: &[u8]| match block_bytes - part.len() {
-        0 => of_block(part),
-        missing => crc32c_of_parts(&[part, &ZEROES[..missing]]).max(1),
+/// The checksums of up to four blocks.
+fn of_group(group: &[u8], block_bytes: usize) -> SmallVec<[u32; FOUR]> {
+    let mut parts = group.chunks(block_bytes);
+    let mut sums: SmallVec<[u32; FOUR]> = if group.len() == FOUR * block_bytes {
+        crc32c_of_four(std::array::from_fn(|_| parts.next().unwrap_or_default())).into()
+    } else {
+        let padded = |part: &[u8]| match block_bytes - part.len() {
+            0 => crc32c(part),
+            missing => crc32c_of_parts(&[part, &ZEROES[..missing]]),
+        };
+        parts.map(padded).collect()
     };
-    content.chunks(block_bytes).map(sum).collect()
+    sums.iter_mut().for_each(|sum| *sum = (*sum).max(1));
+    sums
 }
 
 /// The checksums of one domain.
@@ -120,13 +134,14 @@ impl Sums {
         let block_bytes = self.layout.block_bytes as usize;
         let (mut cluster, mut block) = self.locate(place);
         let mut sums = self.of_cluster(cluster);
-        for (at, bytes) in (place..).step_by(block_bytes).zip(bytes.chunks_exact(block_bytes)) {
+        let found = bytes.chunks(FOUR * block_bytes).flat_map(|group| of_group(group, block_bytes));
+        for (at, found) in (place..).step_by(block_bytes).zip(found) {
             if block == self.layout.blocks_of_cluster() {
                 (cluster, block) = (cluster + 1, 0);
                 sums = self.of_cluster(cluster);
             }
             let expected = sums.map_or(UNKNOWN, |sums| sums[block]);
-            if expected != UNKNOWN && of_block(bytes) != expected {
+            if expected != UNKNOWN && found != expected {
                 return Some(at);
             }
             block += 1;

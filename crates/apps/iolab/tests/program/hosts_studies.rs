@@ -1,6 +1,8 @@
 //! Studies on several hosts: each trial is one run on all of them. The hosts are ranks on this
 //! machine, through a remote shell that stays here.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use iolab_aggregate::WholeRun;
@@ -133,6 +135,51 @@ fn an_interrupted_study_goes_on_with_its_hosts() {
     let [trial] = &trials(&lab.path("job-study"))[..] else { panic!("one trial") };
     let trial = read_recording(trial);
     assert!(!trial.interrupted && trial.hosts.len() == 2);
+}
+
+/// A launcher that starts the ranks through the remote shell, as `iolab-rank` would over MPI: of
+/// its words, the last are `…/iolab-rank run|plan WORDS`.
+const LAUNCHER: &str = r#"#!/bin/sh
+[ "$1" != --version ] || { echo 'mpirun (Open MPI) 5.0'; exit; }
+echo "$@" >>launched
+for word; do
+    shift
+    case $word in *iolab-rank) break ;; esac
+done
+action=$1
+shift
+[ "$action" = run ] || set -- --plan "$@"
+exec PROGRAM hosts run --hosts=a,b '--rsh=sh rsh' "$@"
+"#;
+
+#[test]
+fn mpi_starts_the_ranks_of_every_trial() {
+    let lab = lab(JOB);
+    let launcher = lab.file("launcher", LAUNCHER.replace("PROGRAM", env!("CARGO_BIN_EXE_iolab")));
+    std::fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
+    let mpirun = format!("--mpirun={}", launcher.display());
+    let words = |job: &'static str| {
+        ["hosts", "run", "--hosts=a,b", "--mpi", &mpirun, "--vary=bs=4k,8k", "--repeat=2", job].map(str::to_owned)
+    };
+    lab.run(words("job.fio")).ended(0, "each trial on 2 ranks: a,b");
+    let found = trials(&lab.path("job-study"));
+    assert_eq!(found.len(), 4);
+    assert!(found.iter().all(|path| read_recording(path).hosts.len() == 2));
+    // One plan for each configuration, and the trials.
+    let launched = std::fs::read_to_string(lab.path("launched")).unwrap();
+    let of = |action: &str| launched.lines().filter(|line| line.contains(&format!("iolab-rank {action} "))).count();
+    assert_eq!((of("plan"), of("run")), (2, 4), "{launched}");
+    assert!(launched.lines().all(|line| line.starts_with("--host a:1,b:1 -np 2 ")), "{launched}");
+    // The study keeps its launcher.
+    std::fs::remove_file(&found[0]).unwrap();
+    lab.run(["study", "resume", "job-study"]).ended(0, "each trial on 2 ranks: a,b");
+    assert_eq!(std::fs::read_to_string(lab.path("launched")).unwrap().lines().count(), launched.lines().count() + 3);
+    // What one rank refuses is told before anything runs.
+    lab.file("precious1", "mine");
+    lab.file("refused.fio", "[a]\nfilename=precious$rank\nrw=write\nbs=4k\nsize=1m\n");
+    let refused = lab.run(words("refused.fio"));
+    assert!(refused.code() == 3 && refused.errors().contains("rank 1 (b)"), "{refused:?}");
+    assert!(!lab.path("refused-study").exists() && !lab.path("precious0").exists());
 }
 
 #[test]

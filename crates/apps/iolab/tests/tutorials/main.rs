@@ -177,10 +177,14 @@ pages! {
     guide_virtual_ssd: "guide/virtual-ssd.md",
     guide_watch: "guide/watch.md",
     guide_zoned_devices: "guide/zoned-devices.md",
+    logfs_cleaning: "logfs/cleaning.md",
+    logfs_durability: "logfs/durability.md",
+    logfs_mount: "logfs/mount.md",
+    logfs_rocksdb: "logfs/rocksdb.md",
 }
 
 /// The folders whose pages are followed.
-const FOLLOWED: [&str; 2] = ["guide", "tutorial"];
+const FOLLOWED: [&str; 3] = ["guide", "logfs", "tutorial"];
 
 #[test]
 fn every_page_is_followed() {
