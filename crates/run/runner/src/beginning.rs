@@ -3,6 +3,9 @@
 use std::num::NonZeroU64;
 
 use iolab_clock::Clock;
+use iolab_process::{thread_id, thread_usage};
+use iolab_random::SplitMix64;
+use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, sched_yield};
 
 use crate::control::Order;
 use crate::task::Task;
@@ -14,6 +17,12 @@ const SPIN_NS: [u64; 2] = [60_000, 1_000_000];
 /// how late the machine wakes it.
 const TRIES: u64 = 12;
 const TRY_NS: u64 = 5_000_000;
+/// After each, it looks for this long whether it has its processor for itself, this often.
+const LOOKING_NS: u64 = 300_000;
+const LOOK_NS: u64 = 10_000;
+/// If it woke up so late, others want the processors, too: who lets them have one may get it back
+/// too late.
+const BUSY_NS: u64 = 1_000_000;
 
 /// What an order that comes before the first operation means.
 pub(crate) fn stopped(order: Order) -> Option<Stop> {
@@ -52,13 +61,39 @@ pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
     let slack_ns = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
     // Without it, the worker begins a little later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    let tries = (1..=TRIES).rev().map(|number| origin_ns.saturating_sub(number * TRY_NS));
-    let latest_ns = tries.filter_map(|wake_ns| lateness_ns(clock, wake_ns)).max().unwrap_or(0);
+    let mut latest_ns = 0;
+    for left in (1..=TRIES).rev() {
+        let Some(late_ns) = lateness_ns(clock, origin_ns.saturating_sub(left * TRY_NS)) else { continue };
+        latest_ns = late_ns.max(latest_ns);
+        if latest_ns < BUSY_NS {
+            leave_shared_processor(clock, clock.now_ns() + LOOKING_NS);
+        }
+    }
     let [least_ns, most_ns] = SPIN_NS;
     while clock.now_ns() < origin_ns {
         clock.sleep_until(origin_ns, latest_ns.saturating_mul(2).clamp(least_ns, most_ns));
     }
     let _ = rustix::thread::set_current_timer_slack(slack_ns);
+}
+
+/// Moves this worker to another processor if it shares its own with one that waits for the same
+/// moment, so that neither has to wait for the other then. All look at the same time, so each moves
+/// at random, and looks again.
+fn leave_shared_processor(clock: &Clock, until_ns: u64) {
+    let Ok(allowed) = sched_getaffinity(None) else { return };
+    let mut random = SplitMix64::new(clock.now_ns() ^ u64::from(thread_id()));
+    while allowed.count() > 1 && clock.now_ns() < until_ns {
+        let before = thread_usage().context_switches;
+        sched_yield();
+        let is_shared = thread_usage().context_switches > before;
+        if is_shared && random.below(2) == 0 {
+            let mut others = allowed;
+            others.unset(sched_getcpu() as usize);
+            // Whoever may not move stays.
+            let _ = sched_setaffinity(None, &others).and_then(|()| sched_setaffinity(None, &allowed));
+        }
+        clock.sleep_until(clock.now_ns() + LOOK_NS, LOOK_NS);
+    }
 }
 
 /// Sleeps until `wake_ns`, and returns how late it woke up; `None` if that time is over.
