@@ -47,8 +47,8 @@ pub(super) enum Judge {
     /// Both ends of an interval of confidence or of the whole range. If the limit is between them,
     /// the result is undecided.
     Ends,
-    /// As `Ends`, for a ratio: one that differs from 1 by less than [`EQUAL`] at both ends is decided,
-    /// too.
+    /// As `Ends`, for a ratio: one that differs from 1 by less than [`EQUAL`] at both ends is
+    /// decided, too.
     EndsOfRatio,
 }
 

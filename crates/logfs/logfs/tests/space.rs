@@ -136,7 +136,8 @@ fn the_log_never_runs_out_of_large_clusters() {
             kept_bytes += 1 << 20;
         }
         assert!(kept_bytes >= 14 * u64::from(LARGE), "{kept_bytes} of {room} bytes");
-        // The content of these writes stays in memory and in the log, but each could need a cluster.
+        // The content of these writes stays in memory and in the log, but each could need a
+        // cluster.
         bench.run(fs.truncate(kept, kept_bytes - u64::from(LARGE))).unwrap();
         for round in 0..(120 << 20) / length {
             let file = files[round % files.len()];

@@ -1,7 +1,7 @@
 //! CRC32C of four blocks at once, by the instruction of the processor.
 //!
-//! The instruction takes eight bytes in three cycles, but another one can begin in every cycle: four
-//! chains that do not depend on each other keep it busy. Parts of one block would also be
+//! The instruction takes eight bytes in three cycles, but another one can begin in every cycle:
+//! four chains that do not depend on each other keep it busy. Parts of one block would also be
 //! independent, but their results would have to be combined.
 //!
 //! Unsafe code calls what is compiled for processors with SSE 4.2, if this is one.
