@@ -115,7 +115,7 @@ pub fn rooms(needs: &[SpaceNeed]) -> Vec<FileSystemRoom> {
 /// only when its journal is committed, which it does every five seconds, and XFS in the background.
 /// False if that is not possible.
 fn settles(there: &Path) -> bool {
-    let settled = File::open(there).map(|file| rustix::fs::syncfs(file));
+    let settled = File::open(there).map(rustix::fs::syncfs);
     std::thread::sleep(BETWEEN_TRIES);
     matches!(settled, Ok(Ok(())))
 }
