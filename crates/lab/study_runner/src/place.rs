@@ -2,7 +2,7 @@
 //! else of a study is the same: a trial is a command that leaves a recording, and its plan is known
 //! before it runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use iolab_activity::{Failure, FailureContext, FailureKind};
@@ -56,6 +56,14 @@ impl<'s> Place<'s> {
             }
         }
         Ok(command)
+    }
+
+    /// A file of the study, as the command has to name it. Over MPI, the first rank reads and writes
+    /// it, in the folder of the jobs.
+    pub(crate) fn path(&self, path: &Path) -> PathBuf {
+        let is_elsewhere = self.hosts.is_some_and(|hosts| hosts.mpirun.is_some());
+        let absolute = if is_elsewhere { std::path::absolute(path).ok() } else { None };
+        absolute.unwrap_or_else(|| path.to_owned())
     }
 
     /// The permissions as options of `iolab run`.

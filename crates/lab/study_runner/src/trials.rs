@@ -230,12 +230,10 @@ fn run_job(folder: &Folder, step: &Step, place: &Place<'_>, look: &mut dyn FnMut
     let errors = log.try_clone().context("the log of a trial")?;
     // On a file system without locks, the log is not locked: see wait_for_orphan.
     let _ = log.try_lock();
-    // Of a trial over MPI, the first rank reads and writes them, in the folder of the jobs.
-    let (job, record) = (absolute(&job), absolute(&recording));
     let child = place
         .command()?
-        .arg(&job)
-        .arg(format!("--record={}", record.display()))
+        .arg(place.path(&job))
+        .arg(format!("--record={}", place.path(&recording).display()))
         .arg("--eta=never")
         // It is listed as a trial of its study, not separately.
         .arg("--no-db")

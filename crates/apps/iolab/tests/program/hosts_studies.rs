@@ -59,6 +59,9 @@ fn every_trial_of_varied_options_is_one_run_on_all_hosts() {
         let block_bytes = if path.display().to_string().contains("c000") { 4096 } else { 8192 };
         assert_eq!(operations(&trial), 3 * (4 << 20) / block_bytes, "{}", path.display());
     }
+    // Recordings do not say where the user's folders are.
+    let recorded = std::fs::read_to_string(&trials(&lab.path("job-study"))[0]).unwrap();
+    assert!(recorded.contains("job-study/jobs/c000.fio") && !recorded.contains("/job-study/jobs/c000.fio"));
     // All that is made of a study is made of this one.
     lab.run(["report", "job-study", "-o", "page.html"]).ended(0, "");
     assert!(std::fs::read_to_string(lab.path("page.html")).unwrap().contains("--hosts=a,b:2"));
