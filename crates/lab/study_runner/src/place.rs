@@ -58,8 +58,8 @@ impl<'s> Place<'s> {
         Ok(command)
     }
 
-    /// A file of the study, as the command has to name it. Over MPI, the first rank reads and writes
-    /// it, in the folder of the jobs.
+    /// A file of the study, as the command has to name it. Over MPI, the first rank reads and
+    /// writes it, in the folder of the jobs.
     pub(crate) fn path(&self, path: &Path) -> PathBuf {
         let is_elsewhere = self.hosts.is_some_and(|hosts| hosts.mpirun.is_some());
         let absolute = if is_elsewhere { std::path::absolute(path).ok() } else { None };
