@@ -108,7 +108,7 @@ impl State {
 
 /// Upper estimate of the clusters that a number of checkpoints of this length take, one after the
 /// other in the log, with the clusters at both ends of it that are only partly filled.
-fn clusters_for(checkpoints: u32, bytes: u64, layout: &Layout) -> u32 {
+pub(crate) fn clusters_for(checkpoints: u32, bytes: u64, layout: &Layout) -> u32 {
     let full = u64::from(checkpoints) * bytes * 5 / 4 / u64::from(layout.cluster_bytes);
     // In small clusters, more is left unused between frames than this estimate has.
     let partly_filled = if layout.has_large_clusters() { (2 * checkpoints).min(3) } else { 2 * checkpoints };

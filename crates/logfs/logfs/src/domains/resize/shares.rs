@@ -4,6 +4,7 @@
 use super::super::owners::Owners;
 use super::groups::Groups;
 use crate::clusters::{ClusterTable, Role};
+use crate::space::clusters_for;
 use crate::{Error, Layout};
 
 /// Stands for no owner.
@@ -93,11 +94,10 @@ fn quotas(layout: &Layout, domains: u32, uses: &[Use], groups: &Groups) -> Resul
         let content = uses.iter().filter(|used| **used == Use::Content(domain)).count() as u32;
         // The end of a cluster may stay unused when the next group does not fit.
         let cost_bytes = cost_bytes + u64::from(content) * layout.sum_bytes();
-        let clusters_for =
-            |checkpoints| (checkpoints * cost_bytes * 5 / 4 / u64::from(layout.cluster_bytes)) as u32 + 2;
-        let least = share.least_clusters() + 3 * clusters_for(1);
+        let least = share.least_clusters() + clusters_for(3, cost_bytes, layout);
         // Two consecutive checkpoints, and the cluster where the log continues.
-        quotas.push((Quota { log: clusters_for(2) + 1, rest: fair.saturating_sub(content).max(least) }, least));
+        let log = clusters_for(2, cost_bytes, layout);
+        quotas.push((Quota { log, rest: fair.saturating_sub(content).max(least) }, least));
     }
     let rest = uses.iter().filter(|used| !matches!(used, Use::Content(_))).count() as u32;
     let mut too_much = quotas.iter().map(|(quota, _)| quota.rest).sum::<u32>().saturating_sub(rest);
