@@ -8,6 +8,11 @@ const LAYERS: [&str; 3] = ["file", "ext4", "crypt"];
 
 /// The answer of a study of one figure, with a value for each depth and layer.
 fn told(figure: &str, baseline: &str, values: [[f64; 3]; 2]) -> StudyAnswer {
+    told_of(figure, baseline, values, 0.001)
+}
+
+/// The same, with values that stray by up to ten times `spread`.
+fn told_of(figure: &str, baseline: &str, values: [[f64; 3]; 2], spread: f64) -> StudyAnswer {
     let layer = |name: &&str| format!("{{ name = \"{name}\", set = {{ filename = \"{name}\" }} }}");
     let points: Vec<String> = LAYERS.iter().map(layer).collect();
     let text = format!(
@@ -20,7 +25,7 @@ fn told(figure: &str, baseline: &str, values: [[f64; 3]; 2]) -> StudyAnswer {
     let trial = |planned: &TrialId| {
         let points = &design.configurations[planned.configuration].points;
         let place = |of: &[&str], axis: usize| of.iter().position(|one| *one == points[axis]).expect("a point");
-        let stray = f64::from((planned.block as u16 * 7 + planned.configuration as u16 * 5) % 11) * 0.001;
+        let stray = f64::from((planned.block as u16 * 7 + planned.configuration as u16 * 5) % 11) * spread;
         let value = values[place(&DEPTHS, 0)][place(&LAYERS, 1)] * (1.0 + stray);
         Trial {
             block: planned.block,
@@ -54,4 +59,14 @@ fn of_a_rate_the_share_is_told() {
     let said = told("iops", "baseline = { layer = \"file\" }", values);
     assert!(said.sentence.contains("crypt costs most, 0.47x ["), "{said:?}");
     assert!(said.findings[0].contains("; crypt -40.") && said.findings[0].contains("; ext4 -20."), "{said:?}");
+}
+
+#[test]
+fn costs_are_certain_where_it_is_not_certain_which_choice_is_best() {
+    // Both cost more than the baseline, and the baseline and ext4 cannot be told apart.
+    let values = [[50_000.0, 51_000.0, 190_000.0], [400_000.0, 408_000.0, 1_200_000.0]];
+    let said = told_of("mean", "baseline = { layer = \"file\" }", values, 0.02);
+    assert!(said.sentence.contains("crypt costs most, "), "{said:?}");
+    assert!(said.sentence.contains("; which is best is not certain under any of them"), "{said:?}");
+    assert!(said.findings[0].contains("; crypt adds 1"), "{said:?}");
 }

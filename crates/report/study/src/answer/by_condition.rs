@@ -64,7 +64,7 @@ impl Results<'_> {
         let open = winners.iter().filter(|winner| winner.state == State::Open).count();
         if certain.is_empty() {
             if told {
-                return format!("under none of them alone is a difference certain yet{}", decide());
+                return format!("which is best is not certain under any of them{}", decide());
             }
             let looks = format!("{leader} looks {best} under {leads} of them");
             return format!("no difference is certain yet under {all}; {looks}{}{}", gain(&leader), decide());
