@@ -243,8 +243,14 @@ impl Hosts {
         let mut report_until_ns = None;
         let mut wearing = WearingJobs::of(&self.plan);
         while self.peers.iter().any(Peer::is_there) {
-            let channels: Vec<_> = self.peers.iter().filter(|peer| peer.is_there()).map(|peer| &peer.channel).collect();
-            wait(&channels, TICK_NS);
+            if wearing.are_over() && self.peers.iter().all(|peer| !peer.is_there() || peer.only_tells_progress()) {
+                // Of many hosts, some tell theirs at any moment: all are heard together, by one
+                // wake-up.
+                self.clock.sleep_until(next_ns, 0);
+            } else {
+                let there = self.peers.iter().filter(|peer| peer.is_there());
+                wait(&there.map(|peer| &peer.channel).collect::<Vec<_>>(), TICK_NS);
+            }
             self.peers.iter_mut().for_each(|peer| peer.listen(&self.clock));
             let asked = interrupts.load(Ordering::Relaxed);
             for _ in passed_on..asked.min(passed_on + 2) {

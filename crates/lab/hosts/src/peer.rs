@@ -204,6 +204,13 @@ impl Peer {
         }
     }
 
+    /// Whether it is in the middle of its run, so that what it says next may be heard a little
+    /// later.
+    pub(crate) fn only_tells_progress(&self) -> bool {
+        let is_quiet = self.channel.untaken().is_empty() && self.channel.waiting_bytes() == 0;
+        is_quiet && self.recording.is_none() && !self.is_probing()
+    }
+
     fn listen_once(&mut self, clock: &Clock) -> Result<(), ChannelError> {
         let now_ns = clock.now_ns();
         if now_ns >= self.spoken_ns + ALIVE_NS {

@@ -24,8 +24,9 @@ use crate::seal::SharedSecret;
 pub(crate) const ALIVE_NS: u64 = 1_000_000_000;
 /// From so long a silence on, the other end is taken for gone, ns.
 pub(crate) const SILENCE_NS: u64 = 15_000_000_000;
-/// How often to look whether something is due, ns.
-const LOOK_NS: u64 = 200_000_000;
+/// How often to look whether something is due, ns. Longer than between two messages of a job, so
+/// that a session whose job runs wakes up only for these.
+const LOOK_NS: u64 = 500_000_000;
 /// How long a job of a client that has gone may take to end, ns.
 const ENDING_NS: u64 = 120_000_000_000;
 /// Most bytes that wait for a client.

@@ -25,6 +25,11 @@ impl WearingJobs {
         WearingJobs(jobs)
     }
 
+    /// Whether no host waits for what others reach.
+    pub(crate) fn are_over(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Tells the hosts of each job that all have reached, or cannot reach any more.
     pub(crate) fn tell_goals(&mut self, peers: &mut [Peer]) {
         self.0.retain(|job, hosts| {
