@@ -1,6 +1,7 @@
 //! One server, as a client knows it.
 
 mod clock;
+mod results;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +18,6 @@ use iolab_recording::{Recording, WorkerProgress, WorkerRecording};
 use crate::address::{Fallback, HostAddress};
 use crate::channel::{Channel, ChannelError, Frame, FrameKind, Patience};
 use crate::clock_offset::{ClockOffset, ClockProbe};
-use crate::gather::Gathered;
 use crate::greeting::{self, GREETING_NS};
 use crate::message::{ProgressThere, ToClient, ToServer};
 use crate::parcel::JobParcel;
@@ -331,41 +331,6 @@ impl Peer {
     /// Where its workers stand.
     pub(crate) fn progress(&self) -> (u64, impl Iterator<Item = WorkerProgress> + '_) {
         (self.progress.elapsed_ns(), self.progress.workers(self.workers()))
-    }
-
-    /// Asks for the recording of its run so far.
-    pub(crate) fn ask_so_far(&mut self) {
-        self.so_far = None;
-        self.say(&ToServer::Report);
-    }
-
-    /// Whether the answer is there, or none will come.
-    pub(crate) fn has_so_far(&self) -> bool {
-        self.so_far.is_some() || self.recording.is_some() || !self.is_there()
-    }
-
-    /// What is known of its run now.
-    pub(crate) fn so_far(&self) -> Gathered {
-        let known = self.recording.as_ref().or(self.so_far.as_ref()).or(self.planned.as_ref());
-        self.gathered(known.cloned())
-    }
-
-    /// What came of its run, and what its workers left.
-    pub(crate) fn into_results(mut self) -> (Gathered, Vec<iolab_runner::Spools>) {
-        // A report of the run so far is better than nothing of a server that died.
-        let known = self.recording.take().or(self.so_far.take()).or(self.planned.take());
-        (self.gathered(known), std::mem::take(&mut self.receiving.spools))
-    }
-
-    fn gathered(&self, known: Option<Recording>) -> Gathered {
-        Gathered {
-            name: self.name.clone(),
-            port: self.port,
-            clock: self.clock_offset,
-            clock_drift_ns: self.clock_drift_ns,
-            recording: known.unwrap_or_else(crate::gather::nothing),
-            lost: self.lost.clone(),
-        }
     }
 }
 
