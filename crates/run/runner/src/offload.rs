@@ -65,8 +65,9 @@ impl OffloadThreads {
         let taken = Arc::new(Mutex::new(taken));
         let mut started = OffloadThreads { parts: Mutex::new(None), notes: Vec::new(), threads: Vec::new() };
         for number in 0..depth {
+            let (targets, kept_open) = files.for_another_lane(plan)?;
             let opening = Opening {
-                files: files.targets.clone(),
+                files: targets,
                 buffers,
                 options: plan.engine.options.clone(),
                 direct: plan.layout.direct,
@@ -76,12 +77,16 @@ impl OffloadThreads {
             };
             let (taken, answers) = (Arc::clone(&taken), answers.clone());
             let (report, opened) = sync_channel(1);
-            let body = move || match open(open_lane, &opening) {
-                Ok(lane) => {
-                    let _ = report.send(Ok(lane.notes().to_vec()));
-                    serve(lane, &taken, &answers);
+            let body = move || {
+                // Closed when the lane is gone.
+                let _kept_open = kept_open;
+                match open(open_lane, &opening) {
+                    Ok(lane) => {
+                        let _ = report.send(Ok(lane.notes().to_vec()));
+                        serve(lane, &taken, &answers);
+                    }
+                    Err(fatal) => _ = report.send(Err(fatal)),
                 }
-                Err(fatal) => _ = report.send(Err(fatal)),
             };
             let thread = std::thread::Builder::new().name("submit".to_owned()).spawn(body);
             started.threads.push(thread.map_err(|error| fatal("io_submit_mode=offload", &error))?);

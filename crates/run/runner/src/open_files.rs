@@ -26,6 +26,30 @@ pub(crate) struct OpenFiles {
 }
 
 impl OpenFiles {
+    /// The targets for another lane of this worker, and what keeps them open. Regular files and
+    /// block devices are opened again, because an open file has one position, which engines move
+    /// (`lseek(2)`).
+    pub(crate) fn for_another_lane(&self, plan: &WorkerPlan) -> Result<(Vec<TargetFile>, Vec<File>), Fatal> {
+        let (mut targets, mut opened) = (self.targets.clone(), Vec::new());
+        for ((target, handle), file) in targets.iter_mut().zip(&self.files).zip(&plan.files) {
+            let kind = handle.metadata().map(|metadata| metadata.file_type());
+            if !kind.is_ok_and(|kind| kind.is_file() || kind.is_block_device()) {
+                continue;
+            }
+            let failed = |errno: rustix::io::Errno| fatal(&file.path.display().to_string(), &errno.into());
+            let kept =
+                OFlags::ACCMODE | OFlags::APPEND | OFlags::DIRECT | OFlags::DSYNC | OFlags::SYNC | OFlags::NOATIME;
+            let flags = rustix::fs::fcntl_getfl(handle).map_err(failed)? & kept;
+            let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
+            let again = rustix::fs::open(path, flags | OFlags::CLOEXEC, rustix::fs::Mode::empty()).map_err(failed)?;
+            let again = File::from(again);
+            advise(&again, plan, file);
+            target.fd = again.as_raw_fd();
+            opened.push(again);
+        }
+        Ok((targets, opened))
+    }
+
     /// Opens what the engine needs.
     pub(crate) fn open(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<OpenFiles, Fatal> {
         let mut opened = OpenFiles { files: Vec::new(), targets: Vec::new(), missing: Vec::new(), changes: Vec::new() };
@@ -228,18 +252,23 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan) -> Result<(), Fata
         }
         drop_cached(handle.as_raw_fd(), file.start_bytes, file.length_bytes);
     }
+    advise(handle, plan, file);
+    set_write_hint(handle, layout.write_hint)
+}
+
+/// Gives the kernel the advice that was asked for, which is of a descriptor.
+fn advise(handle: &File, plan: &WorkerPlan, file: &FilePlan) {
     let random = plan.workload.pattern.random;
-    let advice = match layout.fadvise {
+    let advice = match plan.layout.fadvise {
         FadviseHint::None => None,
         FadviseHint::ByPattern if random => Some(Advice::Random),
         FadviseHint::ByPattern | FadviseHint::Sequential => Some(Advice::Sequential),
         FadviseHint::Random => Some(Advice::Random),
         FadviseHint::Noreuse => Some(Advice::NoReuse),
     };
-    if let (Some(advice), false) = (advice, layout.direct) {
+    if let (Some(advice), false) = (advice, plan.layout.direct) {
         let _ = rustix::fs::fadvise(handle, file.start_bytes, std::num::NonZeroU64::new(file.length_bytes), advice);
     }
-    set_write_hint(handle, layout.write_hint)
 }
 
 /// Writes dirty pages, which `POSIX_FADV_DONTNEED` would not drop. Nothing needs to survive a power

@@ -59,3 +59,18 @@ fn a_ramp_by_size_is_not_measured() {
     assert!((1..=344).contains(&ios), "{ios}");
     lab.job(&format!("{job}ramp_time=1\n")).ended(2, "cannot be combined");
 }
+
+#[test]
+fn threads_that_submit_do_not_move_the_position_of_each_other() {
+    for engine in ["sync", "vsync"] {
+        let lab = Lab::new();
+        // Every block once. Where another thread moves the file's position before the write, a block is missing.
+        let job = format!(
+            "[a]\nfilename=f\nsize=2m\nrw=randwrite\nbs=512\nioengine={engine}\niodepth=8\nio_submit_mode=offload\nbuffer_pattern=0xff\n"
+        );
+        lab.job(&job).ended(0, "");
+        let written = std::fs::read(lab.path("f")).unwrap();
+        assert_eq!(written.len(), 2 << 20, "{engine}");
+        assert_eq!(written.iter().position(|byte| *byte != 0xff), None, "{engine}");
+    }
+}
