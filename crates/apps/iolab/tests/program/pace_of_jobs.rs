@@ -64,7 +64,8 @@ fn a_ramp_by_size_is_not_measured() {
 fn threads_that_submit_do_not_move_the_position_of_each_other() {
     for engine in ["sync", "vsync"] {
         let lab = Lab::new();
-        // Every block once. Where another thread moves the file's position before the write, a block is missing.
+        // Every block once. Where another thread moves the file's position before the write, a
+        // block is missing.
         let job = format!(
             "[a]\nfilename=f\nsize=2m\nrw=randwrite\nbs=512\nioengine={engine}\niodepth=8\nio_submit_mode=offload\nbuffer_pattern=0xff\n"
         );
