@@ -244,8 +244,7 @@ impl Hosts {
         let mut wearing = WearingJobs::of(&self.plan);
         while self.peers.iter().any(Peer::is_there) {
             if wearing.are_over() && self.peers.iter().all(|peer| !peer.is_there() || peer.only_tells_progress()) {
-                // Of many hosts, some tell theirs at any moment: all are heard together, by one
-                // wake-up.
+                // From many hosts, messages come all the time: one wake-up takes all of them.
                 self.clock.sleep_until(next_ns, 0);
             } else {
                 let there = self.peers.iter().filter(|peer| peer.is_there());

@@ -28,7 +28,8 @@ pub(crate) struct OpenFiles {
 impl OpenFiles {
     /// The targets for another lane of this worker, and what keeps them open. Regular files and
     /// block devices are opened again, because an open file has one position, which engines move
-    /// (`lseek(2)`).
+    /// (`lseek(2)`). They are opened through the descriptors, so that they are the files that the
+    /// guard has allowed.
     pub(crate) fn for_another_lane(&self, plan: &WorkerPlan) -> Result<(Vec<TargetFile>, Vec<File>), Fatal> {
         let (mut targets, mut opened) = (self.targets.clone(), Vec::new());
         for ((target, handle), file) in targets.iter_mut().zip(&self.files).zip(&plan.files) {
