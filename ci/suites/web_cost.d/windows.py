@@ -1,0 +1,88 @@
+"""What one run loses while a reader looks at its page: windows.py IOLAB ORIGIN FOLDER NAME PAIRS JOB_OPTIONS...
+
+One run, recorded as FOLDER/NAME.iolab, is divided into windows of WINDOW_S seconds, with and without a reader of its live events. Each pair of
+neighbours is compared by the operations of the intervals wholly inside of its windows; which of the two comes first changes from pair to pair, so that
+drift cancels. Prints the median of the ratios with a distribution-free 95 % interval (order statistics; Conover, Practical Nonparametric Statistics, 3.2),
+and fails when the whole interval shows a loss of more than LIMIT.
+"""
+import math
+import os
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../python/src"))
+import iolab_recordings  # noqa: E402
+
+program, origin, folder, name, pairs, *options = sys.argv[1:]
+pairs = int(pairs)
+WINDOW_S, LIMIT = 3, 0.005
+
+
+def order_interval(values, level=0.95):
+    """The median and the narrowest pair of order statistics around it that hold it with at least this probability."""
+    values, count = sorted(values), len(values)
+    below, outside = 0, 0.0
+    while (step := math.comb(count, below) / 2**count) + outside <= (1 - level) / 2:
+        outside += step
+        below += 1
+    return statistics.median(values), values[max(below - 1, 0)], values[min(count - below, count - 1)]
+
+
+def page_is_there(url):
+    try:
+        with urllib.request.urlopen(url) as page:
+            return b"data-events" in page.read()
+    except OSError:
+        return False
+
+
+file = os.path.join(folder, f"{name}.iolab")
+# The page is looked for at the beginning.
+seconds = (2 * pairs + 1) * WINDOW_S
+command = [program, "run", "--name=load", *options, "--rw=randread", "--time_based", f"--runtime={seconds}"]
+command += ["--interval=1", f"--record={file}", "--no-db", "--eta=never"]
+with open(os.path.join(folder, "log"), "w") as log:
+    run = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+url = f"{origin}/live/{name}.iolab"
+while run.poll() is None and not page_is_there(url):
+    time.sleep(0.1)
+# The recording says when it began by the same clock.
+begun, windows, events = time.time(), [], 0
+for pair in range(pairs):
+    for watched in (pair % 2 == 0, pair % 2 == 1):
+        reader = subprocess.Popen(["curl", "-sN", f"{url}/events"], stdout=subprocess.PIPE) if watched else None
+        begin, end = time.time_ns(), int((begun + (len(windows) + 1) * WINDOW_S) * 1e9)
+        time.sleep(max(0.0, (end - time.time_ns()) / 1e9))
+        if reader:
+            reader.terminate()
+            events += reader.communicate()[0].count(b"\nevent: part") + 1
+        windows.append((watched, begin, end))
+if run.wait():
+    print(open(os.path.join(folder, "log")).read())
+    sys.exit(1)
+assert events > pairs * WINDOW_S, f"only {events} events: nobody looked"
+recording = iolab_recordings.load(file)
+started = recording.fields["started_unix_ns"]
+intervals = [(started + one["start_ns"], one["length_ns"], one["ios"]) for one in recording.intervals()]
+
+
+def rate(begin, end):
+    inside = [(length, ios) for start, length, ios in intervals if start >= begin and start + length <= end]
+    assert inside, "a window without an interval"
+    return sum(ios for _, ios in inside) * 1e9 / sum(length for length, _ in inside)
+
+
+ratios, plain = [], []
+for pair in range(pairs):
+    rates = {watched: rate(begin, end) for watched, begin, end in windows[2 * pair : 2 * pair + 2]}
+    ratios.append(rates[True] / rates[False])
+    plain.append(rates[False])
+median, low, high = order_interval(ratios)
+print(f"{' '.join(options)}: {pairs} pairs of windows, {events} parts were sent")
+print(f"operations a second without a reader: {statistics.median(plain):.4g}; change with one: {100 * (median - 1):+.2f} % [{100 * (low - 1):+.2f} %, {100 * (high - 1):+.2f} %]")
+if high < 1 - LIMIT:
+    sys.exit(f"a reader costs more than {100 * LIMIT} %")
+print(f"a loss of {100 * LIMIT} % is " + ("excluded" if low > 1 - LIMIT else "not excluded: more pairs would say"))
