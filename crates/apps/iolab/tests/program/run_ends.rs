@@ -184,13 +184,15 @@ fn the_run_time_is_kept_whatever_the_lane_waits_for() {
 #[test]
 fn thinking_may_be_computing() {
     let lab = Lab::new();
-    let mut used = [0, 200].map(|spin_ms| {
+    let used = |spin_ms: u64| {
         lab.job(&format!("[a]\nioengine=null\nsize=1g\nruntime=400ms\nthinktime=200ms\nthinktime_spin={spin_ms}ms\n"))
             .ended(0, "");
         lab.recording().workers[0].cpu.user_ns
-    });
-    used[0] += 20_000_000;
-    assert!(used[1] > used[0], "{used:?}");
+    };
+    // A busy machine may give a thread that computes less time in one run.
+    let runs: Vec<[u64; 2]> =
+        (0..10).map(|_| [0, 200].map(used)).take_while(|[sleeps, spins]| *spins <= sleeps + 20_000_000).collect();
+    assert!(runs.len() < 10, "{runs:?}");
 }
 
 #[test]
