@@ -1,8 +1,9 @@
 """What running together costs ranks on this machine: overhead.py ROUNDS RANKS IOLAB
 
-Ranks on the null engine, in turn as one run of all and as runs by themselves that begin at once. Two figures, neither of which depends on who else wants
+Ranks on the null engine, in turn as one run of all and as runs by themselves that begin at once. Figures, none of which depends on who else wants
 the processors: operations per second of the workers' processor time, and the processor time of everything else (the client, and what serves the ranks)
-per second of the run. For the latter, a short run is subtracted from a long one: what beginning and end cost is in both.
+per second of the run. For the latter, a short run is subtracted from a long one: what beginning and end cost is in both. The difference of the two ways,
+divided by the ranks, is the share of throughput that ranks lose who each fill a processor.
 """
 import json
 import os
@@ -67,3 +68,5 @@ print("operations per second of processor time, together / apart:", " ".join(f"{
 for way in (together, apart):
     shares = sorted(100 * cost for cost in costs[way])
     print(f"processor time besides the workers, {way.__name__}, % of one processor:", " ".join(f"{share:.2f}" for share in shares), f"median {statistics.median(shares):.2f}")
+lost = sorted(100 * (one - other) / ranks for one, other in zip(costs[together], costs[apart]))
+print("throughput lost by running together, %:", " ".join(f"{share:.3f}" for share in lost), f"median {statistics.median(lost):.3f}")
