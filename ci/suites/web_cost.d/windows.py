@@ -45,13 +45,15 @@ def page_is_there(url):
 file = os.path.join(folder, f"{name}.iolab")
 # The page is looked for at the beginning.
 seconds = (2 * pairs + 1) * WINDOW_S
-command = [program, "run", "--name=load", *options, "--rw=randread", "--time_based", f"--runtime={seconds}"]
-command += [f"--interval={INTERVAL_S}", f"--record={file}", "--no-db", "--eta=never"]
+command = [program, "run", "--name=load", *options, "--rw=randread", "--time_based", f"--runtime={round(1000 * seconds)}ms"]
+command += [f"--interval={round(1000 * INTERVAL_S)}ms", f"--record={file}", "--no-db", "--eta=never"]
 with open(os.path.join(folder, "log"), "w") as log:
     run = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 url = f"{origin}/live/{name}.iolab"
 while run.poll() is None and not page_is_there(url):
     time.sleep(0.1)
+if run.poll() is not None:
+    sys.exit(f"the run ended before it was looked at:\n{open(os.path.join(folder, 'log')).read()}")
 # The recording says when it began by the same clock.
 begun, windows, events = time.time(), [], 0
 for pair in range(pairs):
