@@ -1,10 +1,11 @@
 """What one run loses while a reader looks at its page: windows.py IOLAB ORIGIN FOLDER NAME PAIRS JOB_OPTIONS...
 
 One run, recorded as FOLDER/NAME.iolab, is divided into windows of WINDOW_S seconds (3; the intervals of the run are a third of it), with and without a
-reader of its live events. Each pair of neighbours is compared by the operations of the intervals wholly inside of its windows; which of the two comes first changes from pair to pair, so that
-drift cancels. Prints the median of the ratios with a distribution-free 95 % interval (order statistics; Conover, Practical Nonparametric Statistics, 3.2),
+reader of its live events. Each pair of neighbours is compared by the operations of the intervals wholly inside of its windows; which of the two comes
+first changes from pair to pair, so that drift cancels. The last reader stays until the run has ended, and must be told so. Prints the median of the ratios with a distribution-free 95 % interval (order statistics; Conover, Practical Nonparametric Statistics, 3.2),
 and fails when the whole interval shows a loss of more than LIMIT.
 """
+import atexit
 import math
 import os
 import statistics
@@ -49,6 +50,7 @@ command = [program, "run", "--name=load", *options, "--rw=randread", "--time_bas
 command += [f"--interval={round(1000 * INTERVAL_S)}ms", f"--record={file}", "--no-db", "--eta=never"]
 with open(os.path.join(folder, "log"), "w") as log:
     run = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+atexit.register(run.kill)
 url = f"{origin}/live/{name}.iolab"
 while run.poll() is None and not page_is_there(url):
     time.sleep(0.1)
@@ -65,6 +67,8 @@ for pair in range(pairs):
             reader.terminate()
             events += reader.communicate()[0].splitlines().count(b"event: part")
         windows.append((watched, begin, end))
+last = subprocess.run(["curl", "-sN", f"{url}/events"], stdout=subprocess.PIPE).stdout
+assert b"event: ended" in last.splitlines(), "the page was not told of the end"
 if run.wait():
     print(open(os.path.join(folder, "log")).read())
     sys.exit(1)

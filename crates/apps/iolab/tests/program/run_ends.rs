@@ -189,10 +189,10 @@ fn thinking_may_be_computing() {
             .ended(0, "");
         lab.recording().workers[0].cpu.user_ns
     };
-    // A busy machine may give a thread that computes less time in one run.
+    // On a busy machine, a worker may begin when most of its time is over.
     let runs: Vec<[u64; 2]> =
-        (0..10).map(|_| [0, 200].map(used)).take_while(|[sleeps, spins]| *spins <= sleeps + 20_000_000).collect();
-    assert!(runs.len() < 10, "{runs:?}");
+        (0..3).map(|_| [0, 200].map(used)).take_while(|[sleeps, spins]| *spins <= sleeps + 20_000_000).collect();
+    assert!(runs.len() < 3, "{runs:?}");
 }
 
 #[test]
