@@ -60,19 +60,25 @@ fn late_answers_change_nothing_but_the_order() {
 
 #[test]
 fn lost_answers_and_broken_links_are_made_good() {
-    for (fault, digests) in [
+    let faults = [
         ("link-drop:after=40,times=1", 0),
         ("link-half-open:after=100,times=1", 0),
         ("link-reset:probability=0.02,seed=3,times=3", 0),
         ("link-corrupt:after=20,times=2", 1),
-    ] {
-        for sockets in [SocketLoop::Auto, SocketLoop::Epoll] {
-            let target = faulty(&[fault], sockets);
-            let mut rig = Rig::new(address(target.address(), Digests::of_bits(digests)));
-            assert_eq!(exercise(&mut rig, 5), [], "{fault}: {:?}", rig.controller.recoveries());
-            assert!(rig.controller.resets() > 0, "{fault} met nothing");
+    ];
+    // All at once, because they spend their time waiting for answers.
+    std::thread::scope(|scope| {
+        for (fault, digests) in faults {
+            for sockets in [SocketLoop::Auto, SocketLoop::Epoll] {
+                scope.spawn(move || {
+                    let target = faulty(&[fault], sockets);
+                    let mut rig = Rig::new(address(target.address(), Digests::of_bits(digests)));
+                    assert_eq!(exercise(&mut rig, 5), [], "{fault}: {:?}", rig.controller.recoveries());
+                    assert!(rig.controller.resets() > 0, "{fault} met nothing");
+                });
+            }
         }
-    }
+    });
 }
 
 /// Further breaks affect each step of reconnecting: Connect of the admin queue, properties,
@@ -88,17 +94,21 @@ fn a_link_that_breaks_while_it_is_mended_is_mended_again() {
         (set_up..2 * set_up + 2).map(|after| format!("link-reset:queue=0,after={after},times=2")).collect();
     // The first answer of the I/O queue is that to Connect.
     let of_io: Vec<String> = (1..=4).map(|times| format!("link-reset:after=41,times={times}")).collect();
-    let mut mended = 0;
-    for second in of_admin.iter().chain(&of_io) {
+    let is_mended = |second: &str| {
         let target = faulty(&["link-reset:after=40,times=1", second], SocketLoop::Auto);
         let near = address(target.address(), Digests::default());
         // How often the status is read depends on time. A break may come before the setup is
         // complete, and then nothing repairs it.
-        let Ok(mut rig) = connect(near).and_then(|controller| Rig::try_of(controller, 32)) else { continue };
+        let Ok(mut rig) = connect(near).and_then(|controller| Rig::try_of(controller, 32)) else { return false };
         assert_eq!(exercise(&mut rig, 2), [], "{second}: {:?}", rig.controller.recoveries());
         assert!(rig.controller.resets() > 0, "{second}: nothing broke");
-        mended += 1;
-    }
+        true
+    };
+    // All at once, because they spend their time waiting for answers.
+    let mended = std::thread::scope(|scope| {
+        let each: Vec<_> = of_admin.iter().chain(&of_io).map(|second| scope.spawn(|| is_mended(second))).collect();
+        each.into_iter().map(|one| usize::from(one.join().unwrap())).sum::<usize>()
+    });
     assert!(mended >= of_io.len() + of_admin.len() / 2, "{mended} of {} began", of_admin.len() + of_io.len());
 }
 
