@@ -65,7 +65,7 @@ fn a_page_has_what_the_card_has_and_replaces_no_file_of_others() {
 #[test]
 fn every_profile_measures_all_its_patterns_on_a_virtual_ssd_and_prints_json() {
     let lab = Lab::new();
-    // A round of five lasts a fifth of the time. A device that waits is steady on a busy machine, too.
+    // Five rounds share the time of one. A device that waits is steady on a busy machine, too.
     let (fast, waiting) = ("model=ideal", "model=simple read_delay=500us write_delay=500us");
     for (profile, patterns, rounds, device) in [
         ("standard", 8, "1", fast),
