@@ -1,11 +1,12 @@
-"""What running together costs ranks on this machine: overhead.py ROUNDS RANKS IOLAB
+"""What running together costs ranks on this machine: overhead.py ROUNDS RANKS IOLAB…
 
 Ranks on the null engine, in turn as one run of all and as runs by themselves that begin at once. Figures, none of which depends on who else wants
 the processors: operations per second of the workers' processor time, and the processor time of everything else (the client, and what serves the ranks)
 per second of the run. For the latter, a short run is subtracted from a long one: what beginning and end cost is in both. The difference of the two ways,
-divided by the ranks, is the share of throughput that ranks lose who each fill a processor.
+divided by the ranks, is the share of throughput that ranks lose who each fill a processor. Several programs take turns.
 """
 import json
+import math
 import os
 import resource
 import statistics
@@ -13,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-rounds, ranks, program = int(sys.argv[1]), int(sys.argv[2]), os.path.realpath(sys.argv[3])
-SHORT, LONG = 2, 8
+rounds, ranks, programs = int(sys.argv[1]), int(sys.argv[2]), [os.path.realpath(name) for name in sys.argv[3:]]
+SHORT, LONG = 2, 14
 load = "--name=a --ioengine=null --rw=randread --bs=4k --size=64m --iodepth=32 --time_based --no-db --eta=never".split()
 
 
@@ -40,33 +41,45 @@ def measured(commands, recordings):
     return ios, of_workers, processor_s() - before - of_workers
 
 
-def together(seconds):
+def together(program, seconds):
     words = [program, "hosts", "run", f"--hosts=a:{ranks}", "--rsh=sh shell", *load, f"--runtime={seconds}", "--record=all.iolab"]
     return measured([words], ["all.iolab"])
 
 
-def apart(seconds):
+def apart(program, seconds):
     names = [f"{number}.iolab" for number in range(ranks)]
     return measured([[program, "run", *load, f"--runtime={seconds}", f"--record={name}"] for name in names], names)
 
 
-ratios, costs = [], {together: [], apart: []}
+def interval(values):
+    """An interval of the median by order statistics: between two values, and the confidence that its coverage gives, at least 95 % if there are enough."""
+    count, below, coverage = len(values), 0, 0.0
+    for rank in range(count // 2 + 1):
+        inside = 1 - 2 * sum(math.comb(count, fewer) for fewer in range(rank)) / 2**count
+        if inside >= 0.95 or rank == 1:
+            below, coverage = rank, inside
+    return f"{values[below - 1]:.3f} to {values[-below]:.3f} ({100 * coverage:.0f} %)" if below else "unknown"
+
+
+ratios, costs = [[] for _ in programs], [{together: [], apart: []} for _ in programs]
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     with open("shell", "w") as file:
         file.write('shift; exec sh -c "$*"\n')
     for _ in range(rounds):
-        pace = {}
-        for way in (together, apart):
-            _, _, short_s = way(SHORT)
-            ios, workers_s, long_s = way(LONG)
-            pace[way] = ios / workers_s
-            costs[way].append((long_s - short_s) / (LONG - SHORT))
-        ratios.append(pace[together] / pace[apart])
-print(f"{ranks} ranks on the null engine, {rounds} rounds")
-print("operations per second of processor time, together / apart:", " ".join(f"{ratio:.4f}" for ratio in sorted(ratios)), f"median {statistics.median(ratios):.4f}")
-for way in (together, apart):
-    shares = sorted(100 * cost for cost in costs[way])
-    print(f"processor time besides the workers, {way.__name__}, % of one processor:", " ".join(f"{share:.2f}" for share in shares), f"median {statistics.median(shares):.2f}")
-lost = sorted(100 * (one - other) / ranks for one, other in zip(costs[together], costs[apart]))
-print("throughput lost by running together, %:", " ".join(f"{share:.3f}" for share in lost), f"median {statistics.median(lost):.3f}")
+        for program, ratio, cost in zip(programs, ratios, costs):
+            pace = {}
+            for way in (together, apart):
+                _, _, short_s = way(program, SHORT)
+                ios, workers_s, long_s = way(program, LONG)
+                pace[way] = ios / workers_s
+                cost[way].append((long_s - short_s) / (LONG - SHORT))
+            ratio.append(pace[together] / pace[apart])
+for program, ratio, cost in zip(programs, ratios, costs):
+    print(f"{program}: {ranks} ranks on the null engine, {rounds} rounds")
+    print("operations per second of processor time, together / apart:", " ".join(f"{one:.4f}" for one in sorted(ratio)), f"median {statistics.median(ratio):.4f}")
+    for way in (together, apart):
+        shares = sorted(100 * one for one in cost[way])
+        print(f"processor time besides the workers, {way.__name__}, % of one processor:", " ".join(f"{share:.2f}" for share in shares), f"median {statistics.median(shares):.2f}")
+    lost = sorted(100 * (one - other) / ranks for one, other in zip(cost[together], cost[apart]))
+    print("throughput lost by running together, %:", " ".join(f"{share:.3f}" for share in lost), f"median {statistics.median(lost):.3f}, {interval(lost)}")

@@ -41,11 +41,21 @@ pub(crate) enum FrameKind {
     Recording = 4,
     /// A piece of what a worker left for a log.
     Piece = 5,
+    /// Where a run stands, as JSON. It is a kind of its own, so that what only passes it on need not
+    /// read it.
+    Progress = 6,
 }
 
 impl FrameKind {
     fn from_number(number: u8) -> Option<FrameKind> {
-        let all = [FrameKind::Message, FrameKind::Planned, FrameKind::SoFar, FrameKind::Recording, FrameKind::Piece];
+        let all = [
+            FrameKind::Message,
+            FrameKind::Planned,
+            FrameKind::SoFar,
+            FrameKind::Recording,
+            FrameKind::Piece,
+            FrameKind::Progress,
+        ];
         all.into_iter().find(|kind| *kind as u8 == number)
     }
 }

@@ -19,7 +19,7 @@ use crate::address::HostAddress;
 use crate::channel::wait;
 use crate::clock_offset;
 use crate::gather::{plan_of, recording_of};
-use crate::message::ToServer;
+use crate::message::{PROGRESS_NS, ToServer};
 use crate::parcel::PackedJobs;
 use crate::peer::{Peer, Stage};
 use crate::ranks::Rules;
@@ -27,8 +27,8 @@ use crate::room;
 use crate::seal::SharedSecret;
 use crate::wearing::WearingJobs;
 
-/// How often the observer is told, ns.
-const TICK_NS: u64 = 100_000_000;
+/// How often the observer is told, ns: there is nothing new in between.
+const TICK_NS: u64 = PROGRESS_NS;
 /// From the order to begin to the beginning, ns: every server must have the order by then.
 const AHEAD_NS: u64 = 500_000_000;
 /// How long the servers' clocks may take to be read, ns.

@@ -23,10 +23,14 @@ pub fn fuzz_entry(bytes: &[u8]) {
                 drop(frame.message::<ToServer>());
                 drop(frame.message::<JobRules>());
                 match frame.message() {
-                    Ok(ToClient::Progress(progress)) => assert_eq!(progress.workers(3).count(), 3),
                     // One that is refused ends a connection.
                     Ok(ToClient::Spool { worker, content, bytes }) => drop(receiving.begin(worker, content, bytes)),
                     _ => {}
+                }
+            }
+            FrameKind::Progress => {
+                if let Ok(progress) = frame.progress() {
+                    assert_eq!(progress.workers(3).count(), 3);
                 }
             }
             FrameKind::Piece => drop(receiving.add(&frame.payload)),

@@ -32,15 +32,13 @@ use crate::channel::{Channel, ChannelError, FrameKind, Patience};
 use crate::clock_offset;
 use crate::fence::{Fence, FencedMachine};
 use crate::gather;
-use crate::message::{JobRules, ProgressThere, SpoolContent, ToClient, ToServer};
+use crate::message::{JobRules, PROGRESS_NS, ProgressThere, SpoolContent, ToClient, ToServer};
 use crate::parcel::{Answers, JobParcel};
 use crate::room::RoomThere;
 use crate::spool;
 
 /// Most bytes of the jobs of a client: some files, which are escaped as JSON.
 pub(crate) const MOST_JOB_BYTES: u64 = 4 * JOB_FILE.bytes;
-/// How often the client is told where the run stands, ns.
-const PROGRESS_NS: u64 = 200_000_000;
 /// What is between the messages of all ranks at least, ns: the client of many is told less often by
 /// each.
 const PROGRESS_OF_ALL_NS: u64 = 200_000;
@@ -344,7 +342,7 @@ impl RunObserver for Reporter<'_> {
                 self.channel.say(&ToClient::LaidOut { path, done_bytes, total_bytes });
             }
             Event::Progress(progress) if self.may_tell() => {
-                self.channel.say(&ToClient::Progress(ProgressThere::from(*progress)));
+                ProgressThere::from(*progress).tell(self.channel);
             }
             Event::SoFar(recording) => self.channel.queue(FrameKind::SoFar, recording.to_json().as_bytes()),
             _ => {}

@@ -36,7 +36,9 @@ use crate::room::RoomThere;
 use crate::seal::{NONCE_BYTES, Tag};
 
 /// The number of this protocol. It is raised with every change of a message.
-pub(crate) const PROTOCOL: u32 = 4;
+pub(crate) const PROTOCOL: u32 = 5;
+/// How often a client is told where a run stands, ns.
+pub(crate) const PROGRESS_NS: u64 = 200_000_000;
 
 /// The first message of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,7 +127,6 @@ pub(crate) enum ToClient {
         total_bytes: u64,
     },
     Ready,
-    Progress(ProgressThere),
     /// The time of all workers of a job is up, and the busiest has done so many operations.
     Reached {
         job: String,
@@ -214,6 +215,12 @@ impl From<&Progress> for ProgressThere {
 }
 
 impl ProgressThere {
+    /// Puts it into the queue of a channel.
+    pub(crate) fn tell(&self, channel: &mut Channel) {
+        // Numbers alone: serialisation has no way to fail.
+        channel.queue(FrameKind::Progress, &serde_json::to_vec(self).unwrap_or_default());
+    }
+
     /// Since the first operations could begin, ns.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         self.elapsed_ns
@@ -242,6 +249,15 @@ impl Channel {
 }
 
 impl Frame {
+    /// Where a run stands.
+    ///
+    /// # Errors
+    /// It is not what a frame of this kind consists of.
+    pub(crate) fn progress(&self) -> Result<ProgressThere, ChannelError> {
+        serde_json::from_slice(&self.payload)
+            .map_err(|error| ChannelError::Malformed(format!("progress cannot be read: {error}")))
+    }
+
     /// The message that it is.
     ///
     /// # Errors

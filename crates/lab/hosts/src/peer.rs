@@ -263,6 +263,10 @@ impl Peer {
                 Ok(())
             }
             FrameKind::Piece => self.receiving.add(&frame.payload),
+            FrameKind::Progress => {
+                self.progress = frame.progress()?;
+                Ok(())
+            }
         }
     }
 
@@ -284,7 +288,6 @@ impl Peer {
                 self.laid_out = Some((path, done_bytes, total_bytes));
             }
             ToClient::Ready => self.stage = self.stage.max(Stage::Ready),
-            ToClient::Progress(progress) => self.progress = progress,
             ToClient::Reached { job, operations } => drop(self.reached.insert(job, operations)),
             ToClient::Spool { worker, content, bytes } => self.receiving.begin(worker, content, bytes)?,
             ToClient::Finished if self.recording.is_some() && self.receiving.is_whole() => {
