@@ -41,7 +41,7 @@ pub(crate) enum FrameKind {
     Recording = 4,
     /// A piece of what a worker left for a log.
     Piece = 5,
-    /// Where a run stands, as JSON. It is a kind of its own, so that what only passes it on need not
+    /// Where a run stands, as JSON. It is a kind of its own, so that who only passes it on does not
     /// read it.
     Progress = 6,
 }

@@ -22,10 +22,9 @@ pub fn fuzz_entry(bytes: &[u8]) {
                 drop(frame.message::<Proof>());
                 drop(frame.message::<ToServer>());
                 drop(frame.message::<JobRules>());
-                match frame.message() {
+                if let Ok(ToClient::Spool { worker, content, bytes }) = frame.message() {
                     // One that is refused ends a connection.
-                    Ok(ToClient::Spool { worker, content, bytes }) => drop(receiving.begin(worker, content, bytes)),
-                    _ => {}
+                    drop(receiving.begin(worker, content, bytes));
                 }
             }
             FrameKind::Progress => {
