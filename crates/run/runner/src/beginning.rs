@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use iolab_clock::Clock;
 use iolab_process::{thread_id, thread_usage};
 use iolab_random::SplitMix64;
-use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, sched_yield};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity, sched_yield};
 
 use crate::control::Order;
 use crate::task::Task;
@@ -17,6 +17,8 @@ const SPIN_NS: [u64; 2] = [60_000, 1_000_000];
 /// how late the machine wakes it.
 const TRIES: u64 = 12;
 const TRY_NS: u64 = 5_000_000;
+/// How long before the moment it has to be woken, ns.
+pub(crate) const LEARNING_NS: u64 = TRIES * TRY_NS;
 /// After each, it looks for this long whether it has its processor for itself, this often.
 const LOOKING_NS: u64 = 300_000;
 const LOOK_NS: u64 = 10_000;
@@ -61,37 +63,49 @@ pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
     let slack_ns = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
     // Without it, the worker begins a little later.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    let allowed = sched_getaffinity(None).ok().filter(|cpus| cpus.count() > 1);
     let mut latest_ns = 0;
     for left in (1..=TRIES).rev() {
         let Some(late_ns) = lateness_ns(clock, origin_ns.saturating_sub(left * TRY_NS)) else { continue };
         latest_ns = late_ns.max(latest_ns);
-        if latest_ns < BUSY_NS {
-            leave_shared_processor(clock, clock.now_ns() + LOOKING_NS);
+        if latest_ns < BUSY_NS
+            && let Some(allowed) = &allowed
+        {
+            settle_on_processor(clock, allowed, clock.now_ns() + LOOKING_NS);
         }
     }
     let [least_ns, most_ns] = SPIN_NS;
+    let spin_ns = latest_ns.saturating_mul(2).clamp(least_ns, most_ns);
+    clock.sleep_until(origin_ns.saturating_sub(spin_ns), 0);
+    // Done before the moment, because it takes microseconds. A wider set moves no running thread.
+    if let Some(allowed) = allowed {
+        let _ = sched_setaffinity(None, &allowed);
+    }
     while clock.now_ns() < origin_ns {
-        clock.sleep_until(origin_ns, latest_ns.saturating_mul(2).clamp(least_ns, most_ns));
+        clock.sleep_until(origin_ns, spin_ns);
     }
     let _ = rustix::thread::set_current_timer_slack(slack_ns);
 }
 
 /// Moves this worker to another processor if it shares its own with one that waits for the same
 /// moment, so that neither has to wait for the other then. All look at the same time, so each moves
-/// at random, and looks again.
-fn leave_shared_processor(clock: &Clock, until_ns: u64) {
-    let Ok(allowed) = sched_getaffinity(None) else { return };
+/// at random, and looks again. Then it stays where it is until the moment: the kernel may wake two
+/// that sleep on two processors on one, where both their timers run out.
+fn settle_on_processor(clock: &Clock, allowed: &CpuSet, until_ns: u64) {
     let mut random = SplitMix64::new(clock.now_ns() ^ u64::from(thread_id()));
-    while allowed.count() > 1 && clock.now_ns() < until_ns {
+    while clock.now_ns() < until_ns {
         let before = thread_usage().context_switches;
         sched_yield();
         let is_shared = thread_usage().context_switches > before;
         if is_shared && random.below(2) == 0 {
-            let mut others = allowed;
+            let mut others = *allowed;
             others.unset(sched_getcpu() as usize);
             // Whoever may not move stays.
-            let _ = sched_setaffinity(None, &others).and_then(|()| sched_setaffinity(None, &allowed));
+            let _ = sched_setaffinity(None, &others);
         }
+        let mut this = CpuSet::new();
+        this.set(sched_getcpu() as usize);
+        let _ = sched_setaffinity(None, &this);
         clock.sleep_until(clock.now_ns() + LOOK_NS, LOOK_NS);
     }
 }

@@ -12,6 +12,7 @@ use iolab_plan::{ExitScope, WorkerPlan};
 use iolab_process::ChildEnd;
 use iolab_recording::{Event, Observations, Progress, Recording, State, WorkerOutcome, WorkerProgress};
 
+use crate::beginning;
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::engine_of;
 use crate::launch::collect;
@@ -29,8 +30,8 @@ const START_LOOK_NS: u64 = 5_000_000;
 /// The longest time that ready workers wait for the moment at which they may begin.
 const LONGEST_WAIT_NS: u64 = 60_000_000_000;
 /// How long before that moment the workers are woken, ns. They wait for it by themselves: waking
-/// them takes longer than beginning.
-const LEAD_NS: u64 = 10_000_000;
+/// them takes longer than beginning, and they learn how late the machine wakes them.
+const LEAD_NS: u64 = beginning::LEARNING_NS + 10_000_000;
 /// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// How long they have to deliver their final recording after the user asked a second time for the
