@@ -15,8 +15,7 @@ use iolab_recording::{Event, Observations, Progress, Recording, State, WorkerOut
 use crate::beginning;
 use crate::control::{GATE_RUN, GATE_SET_UP, Order};
 use crate::engine_of;
-use crate::launch::collect;
-use crate::launch::{RunContext, process_end};
+use crate::launch::{RunContext, collect, process_end};
 use crate::observer::{Followers, RunObserver, Start, Wish};
 use crate::sampling::Sampling;
 use crate::zoned::ZoneTable;
