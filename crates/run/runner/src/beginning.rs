@@ -89,8 +89,8 @@ pub(crate) fn wait_for_the_beginning(clock: &Clock, origin_ns: u64) {
 
 /// Moves this worker to another processor if it shares its own with one that waits for the same
 /// moment, so that neither has to wait for the other then. All look at the same time, so each moves
-/// at random, and looks again. Then it stays where it is until the moment: the kernel may wake two
-/// that sleep on two processors on one, where both their timers run out.
+/// at random, and looks again. Then it stays where it is until it spins: otherwise the kernel may
+/// wake two workers on one processor although they went to sleep on two.
 fn settle_on_processor(clock: &Clock, allowed: &CpuSet, until_ns: u64) {
     let mut random = SplitMix64::new(clock.now_ns() ^ u64::from(thread_id()));
     while clock.now_ns() < until_ns {
