@@ -5,7 +5,8 @@ use iolab_text::closest;
 use crate::collect::Collector;
 use crate::command_line::CommandLine;
 use crate::job_set::ParseFailure;
-use crate::raw::{Document, Scope};
+use crate::options::find_option;
+use crate::raw::{Assignment, Document, Scope};
 use crate::reader::Reader;
 use crate::secret_names::SecretNames;
 use crate::{Diagnostic, DiagnosticSeverity, JobSet, Surroundings};
@@ -63,7 +64,34 @@ pub fn parse(request: &ParseRequest<'_>, surroundings: &dyn Surroundings) -> Res
         }
         collector.document(file, position > 0);
     }
-    collector.finish(sources)
+    let mut set = collector.finish(sources)?;
+    set.warnings.extend(without_effect(&written, &set));
+    Ok(set)
+}
+
+/// Options of the command line that the job files set for every job. They are defaults, as
+/// in fio, but who adds one to the name of a file expects it to win.
+fn without_effect(command_line: &Document, set: &JobSet) -> Vec<Diagnostic> {
+    // The command line is the first source.
+    let has_no_effect = |assignment: &&Assignment| {
+        let name = assignment.name.as_str();
+        let in_force = set.jobs.iter().filter_map(|job| match find_option(name) {
+            Some(entry) => job.settings.get(entry.name),
+            None => job.engine_settings.get(name),
+        });
+        let sources: Vec<usize> = in_force.map(|setting| setting.source).collect();
+        !sources.is_empty() && !sources.contains(&0)
+    };
+    let globals = command_line.sections.iter().filter(|section| section.scope == Scope::Global);
+    let given = globals.flat_map(|section| &section.assignments);
+    let warning = |assignment: &Assignment| Diagnostic {
+        severity: DiagnosticSeverity::Warning,
+        source: 0,
+        span: assignment.name_span,
+        reason: format!("--{} has no effect: the job file sets it for every job", assignment.name),
+        suggestion: Some("change it in the job file: options on the command line are defaults for its jobs".to_owned()),
+    };
+    given.filter(has_no_effect).map(warning).collect()
 }
 
 /// Drops the jobs that `--section` does not name.

@@ -110,6 +110,26 @@ fn jobs_of_the_command_line_come_first_and_keep_their_options() {
 }
 
 #[test]
+fn an_option_that_the_job_file_sets_for_every_job_is_named() {
+    let warnings = |arguments: &[&str], texts: &[&str]| {
+        let set = jobs(arguments, texts);
+        let text = |finding: &crate::Diagnostic| set.sources[0].1[finding.span.0..finding.span.1].to_owned();
+        set.warnings.iter().map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        warnings(&["--runtime=2", "--bs=8k", "f.fio"], &["[global]\nruntime=1\n[a]\n[b]\nbs=4k\n"]),
+        ["--runtime"]
+    );
+    assert_eq!(warnings(&["f.fio", "--runtime=2"], &["[a]\nruntime=1\n"]), ["--runtime"]);
+    let engine = ["--ioengine=io_uring", "--hipri=0", "f.fio"];
+    assert_eq!(warnings(&engine, &["[a]\nhipri=1\n"]), ["--hipri"]);
+    // A job that takes the option, a job of the command line, a second file that has its own.
+    assert!(warnings(&["--runtime=2", "f.fio"], &["[a]\nruntime=1\n[b]\n"]).is_empty());
+    assert!(warnings(&["--runtime=2", "f.fio", "--name=x"], &["[a]\nruntime=1\n"]).is_empty());
+    assert!(warnings(&["--runtime=2", "f.fio", "g.fio"], &["[a]\n", "[b]\nruntime=1\n"]).is_empty());
+}
+
+#[test]
 fn options_of_the_program_are_handed_over_as_they_are_written() {
     let line = good(&["--output=r.txt", "--readonly", "--name=a", "--section", "b", "a.fio", "-", "--", "--odd.fio"]);
     let text = |setting: &ProgramSetting| line.source.1[setting.span.0..setting.span.1].to_owned();
