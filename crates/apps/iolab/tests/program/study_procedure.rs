@@ -33,7 +33,9 @@ fn a_command_line_is_a_study_that_goes_on_and_is_shown_like_any() {
     // The first configuration is the baseline, also on a busy machine where it looks best.
     let named = [" against the baseline (bs=4k, iodepth=1)", "bs=4k, iodepth=1 looks best"];
     assert!(named.iter().any(|text| done.printed().contains(text)), "{}", done.printed());
-    assert!(done.printed().contains("repeat at least 3 times to be sure at 95 %"), "{}", done.printed());
+    // How often depends on how much the trials vary, which a busy machine decides.
+    let repeats = |line: &str| line.contains("repeat at least ") && line.contains(" times to be sure at 95 %");
+    assert!(done.printed().lines().any(repeats), "{}", done.printed());
     assert_eq!((announced(&done, "["), names(&lab, "base-study/trials").len()), (8, 8));
     let again = lab.run(words).ended(0, "");
     assert_eq!((announced(&again, "["), again.printed()), (0, done.printed()));
