@@ -6,6 +6,7 @@
 //!        jobs/c003.fio         the job of configuration 3, which iolab or fio can run by itself
 //!        trials/b02-c003.iolab the recording of its trial in block 2
 //!        trials/b02-c003.log   what that trial said
+//!        trials/b02-c003.failed why its set-up failed; tried again when the study goes on
 //!        trials/b02-c003-l04.… the same of level 4 of its ladder
 //!        precondition/         jobs, recordings and logs of what was done before trials
 //!        analysis.json         what came out, made anew whenever trials are added
@@ -31,10 +32,13 @@ pub const TRIALS: &str = "trials";
 /// The folder of what was done before trials.
 pub const PRECONDITION: &str = "precondition";
 
+/// The ending of the file that says why the set-up of a trial failed.
+pub const FAILED: &str = "failed";
+
 /// The folders of a study's folder, with the endings of the files within.
 pub(crate) const FOLDERS: [(&str, &[&str]); 3] = [
     (JOBS, &["fio", "sh"]),
-    (TRIALS, &["iolab", "log", "json"]),
+    (TRIALS, &["iolab", "log", "json", FAILED]),
     (PRECONDITION, &["iolab", "log", "json", "fio", "sh"]),
 ];
 

@@ -7,6 +7,7 @@
 //! completed trials.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use iolab_activity::{Failure, FailureContext};
@@ -155,6 +156,34 @@ impl Folder {
         self.0.join(inner).join(format!("{}.iolab", step.name()))
     }
 
+    fn failure_of(&self, trial: TrialId) -> PathBuf {
+        self.recording_of(&Step::Trial(trial)).with_extension(study_files::FAILED)
+    }
+
+    /// Saves why a trial could not begin. It counts as run, until the study goes on another time.
+    pub(crate) fn keep_failure(&self, trial: TrialId, reason: &str) -> Result<(), Failure> {
+        write(&self.failure_of(trial), reason)
+    }
+
+    /// The number of trials that could not begin.
+    pub(crate) fn failures(&self, design: &Design) -> usize {
+        design.trials.iter().filter(|trial| self.failure_of(**trial).exists()).count()
+    }
+
+    /// Makes trials missing again that could not begin.
+    pub(crate) fn forget_failures(&self, design: &Design) -> Result<(), Failure> {
+        for trial in &design.trials {
+            let path = self.failure_of(*trial);
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(error).with_context(|| path.display().to_string());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn purge_file(&self, step: &Step) -> PathBuf {
         self.recording_of(step).with_extension("json")
     }
@@ -194,6 +223,9 @@ impl Folder {
     /// Existing results cannot be read.
     fn trial(&self, study: &Study, planned: TrialId, seen: Seen<'_>) -> Result<Option<Trial>, String> {
         let step = Step::Trial(planned);
+        if let Ok(reason) = iolab_bounded_read::read_text(&self.failure_of(planned), STUDY_FOLDER) {
+            return Ok(Some(Trial::failed(planned, study, reason)));
+        }
         if let JobSource::Command(_) = study.job {
             let path = self.printed_of(planned);
             if !path.exists() {

@@ -7,6 +7,7 @@
 //! The definition of a study, its design and the conclusions from its trials are in the crate
 //! `study`, which does no I/O. This crate has what needs the machine: folders, processes, hooks.
 
+mod begun;
 pub mod bends;
 mod collections;
 mod cost;
@@ -22,6 +23,7 @@ pub mod report;
 mod running;
 mod trials;
 
+pub use begun::BegunStudy;
 pub use collections::{files_of, folders_of};
 pub use default_folder::default_folder;
 pub use device::with_device;

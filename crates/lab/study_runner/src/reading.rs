@@ -7,7 +7,9 @@ use iolab_bounded_read::{JOB_FILE, STUDY_FILE};
 use iolab_pipeline::Pipeline;
 use iolab_study::{Design, JobSetting, JobSource, Study, StudyHosts};
 
+use crate::begun::BegunStudy;
 pub(crate) use crate::collections::mistake;
+use crate::cost::Cost;
 use crate::folder::Folder;
 use crate::place::{Permissions, Place};
 use crate::{collections, cost, device, hooks};
@@ -27,8 +29,8 @@ pub struct StudyForm {
     pub is_part: bool,
 }
 
-/// The folders of a study, or of the studies of a collection, with the studies in them. Nothing is
-/// created if one of them cannot be run.
+/// The study of a file, or those of a collection, each in its folder. Nothing is created if one of
+/// them cannot be run.
 ///
 /// # Errors
 /// What is wrong with one of them.
@@ -38,22 +40,24 @@ pub fn begin(
     path: &Path,
     form: &StudyForm,
     permissions: &Permissions,
-) -> Result<Vec<(Folder, Study)>, Failure> {
+) -> Result<Vec<BegunStudy>, Failure> {
     let (collection, files) = collections::files_of(file)?;
     let form = &StudyForm { is_part: collection.is_some(), ..form.clone() };
     let mut studies = Vec::new();
     for file in &files {
         let (study, job) = read(file, form)?;
         let place = Place::of(&study, permissions);
-        cost::of(pipeline, &place, &study, &lay_out(&study)?, &job)
+        let cost = cost::of(pipeline, &place, &study, &lay_out(&study)?, &job)
             .map_err(|failure| located(file, &study, failure))?;
-        studies.push((study, job));
+        studies.push((study, job, cost));
     }
     let folders = match &collection {
         None => vec![path.to_owned()],
         Some(collection) => collections::begin(path, collection)?,
     };
-    let begin = |((study, job), folder): ((Study, String), &PathBuf)| Ok((Folder::begin(folder, &study, &job)?, study));
+    let begin = |((study, job, cost), folder): ((Study, String, Cost), &PathBuf)| {
+        Ok(BegunStudy { folder: Folder::begin(folder, &study, &job)?, study, cost: Some(cost) })
+    };
     studies.into_iter().zip(&folders).map(begin).collect()
 }
 

@@ -7,7 +7,9 @@ use iolab_archive::database;
 use iolab_pipeline::Pipeline;
 use iolab_statistics::DecisionRules;
 use iolab_study::{Analysis, Design, Study, analyse, describe_design, next};
+use iolab_text::counted;
 
+use crate::begun::BegunStudy;
 use crate::folder::Folder;
 use crate::place::{Permissions, Place};
 use crate::reading::lay_out;
@@ -44,16 +46,35 @@ impl StudyRunner<'_> {
         Ok(describe_design(study, &design) + &cost.describe())
     }
 
+    /// Makes the folder of a study that can be run.
+    ///
+    /// # Errors
+    /// What is wrong with the study; or the folder holds something else, or cannot be made.
+    pub fn begin(&self, path: &Path, study: Study, job: &str) -> Result<BegunStudy, Failure> {
+        let place = Place::of(&study, self.permissions);
+        // Mistakes in the study are reported before a folder is made.
+        let cost = Some(cost::of(&self.pipeline, &place, &study, &lay_out(&study)?, job)?);
+        Ok(BegunStudy { folder: Folder::begin(path, &study, job)?, study, cost })
+    }
+
     /// Runs what is missing of a study.
     ///
     /// # Errors
     /// A trial failed, or the study cannot be run as it is.
-    pub fn go_on(&self, folder: &Folder, study: &Study) -> Result<StudyEnd, Failure> {
+    pub fn go_on(&self, begun: &BegunStudy) -> Result<StudyEnd, Failure> {
+        let BegunStudy { folder, study, cost } = begun;
         let _lock = folder.lock()?;
         let design = lay_out(study)?;
         let job = folder.job()?;
         let place = Place::of(study, self.permissions);
-        let cost = cost::of(&self.pipeline, &place, study, &design, &job)?;
+        let made;
+        let cost = match cost {
+            Some(cost) => cost,
+            None => {
+                made = cost::of(&self.pipeline, &place, study, &design, &job)?;
+                &made
+            }
+        };
         let console = self.pipeline.console;
         console.show(&(describe_design(study, &design) + &cost.describe()));
         // From here on, the trials and their order are fixed.
@@ -62,13 +83,14 @@ impl StudyRunner<'_> {
             study,
             design: &design,
             job: &job,
-            cost: &cost,
+            cost,
             place: &place,
             engines: self.pipeline.engines,
             console,
         };
         // From here on, a signal ends the current work, and the set-up is undone.
         iolab_process::count_signals();
+        folder.forget_failures(&design)?;
         let before = folder.results(study, &design);
         for (trial, reason) in &before.damaged {
             let name = design.name_of(study, *trial);
@@ -76,6 +98,10 @@ impl StudyRunner<'_> {
         }
         let is_left = next(study, &design, &before).is_some();
         let is_whole = if is_left { hooks::around(study, || running.run())? } else { true };
+        if let failed @ 1.. = folder.failures(&design) {
+            let (trials, folder) = (counted(failed as u64, "trial"), folder.path().display());
+            console.note(&format!("{trials} could not be set up; to try again: iolab study resume {folder}"));
+        }
         let analysis = analysis(folder, study, &design);
         folder.keep_analysis(&analysis)?;
         if self.is_listed {

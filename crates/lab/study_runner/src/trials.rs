@@ -69,17 +69,7 @@ impl Running<'_> {
     /// Runs one step with its set-up and tear-down. False if the user ended it.
     fn run_one(&self, step: &Step, results: &TrialResults) -> Result<bool, Failure> {
         match step {
-            Step::Trial(trial) => {
-                self.write_level(*trial, results)?;
-                self.shell("set_up", self.study.set_up.as_deref(), *trial)?;
-                let ran = match self.study.job {
-                    JobSource::Command(_) => run_command(self.folder, *trial),
-                    _ => self.run_job(step),
-                };
-                // In any case, and before a failure of the trial is reported.
-                self.shell("tear_down", self.study.tear_down.as_deref(), *trial)?;
-                ran
-            }
+            Step::Trial(trial) => self.run_trial(step, *trial, results),
             Step::Purge(before) => {
                 let targets = self.targets(before);
                 self.write_job(step, &preconditioning::purge_job(&targets))?;
@@ -117,6 +107,40 @@ impl Running<'_> {
                 self.run_job(step)
             }
         }
+    }
+
+    /// Runs a trial between its set-up and its tear-down. False if the user ended it.
+    fn run_trial(&self, step: &Step, trial: TrialId, results: &TrialResults) -> Result<bool, Failure> {
+        self.write_level(trial, results)?;
+        let failed = self.shell("set_up", self.study.set_up.as_deref(), trial)?;
+        let ran = match self.study.job {
+            _ if failed.is_some() => Ok(true),
+            JobSource::Command(_) => run_command(self.folder, trial),
+            _ => self.run_job(step),
+        };
+        // In any case, and before a failure of the trial is reported.
+        let left = self.shell("tear_down", self.study.tear_down.as_deref(), trial)?;
+        match (failed, left) {
+            // What had begun of it may be all that there was to undo.
+            (Some(status), _) => self.go_on_without(trial, status, results).map(|()| true),
+            (None, Some(status)) => Err(self.of_command("tear_down", self.study.tear_down.as_deref(), trial, status)),
+            (None, None) => ran,
+        }
+    }
+
+    /// A set-up that fails is a fact about the trial, and others can be run. If none could until
+    /// every configuration has been tried, the command itself is wrong.
+    fn go_on_without(&self, trial: TrialId, status: ExitStatus, results: &TrialResults) -> Result<(), Failure> {
+        let failure = self.of_command("set_up", self.study.set_up.as_deref(), trial, status);
+        self.folder.keep_failure(trial, &format!("set_up failed ({status})"))?;
+        let has_run = results.trials.iter().any(|trial| trial.flaw.is_none());
+        if !has_run && results.trials.len() + 1 >= self.design.configurations.len() {
+            return Err(failure);
+        }
+        let name = self.design.name_of(self.study, trial);
+        self.console
+            .note(&format!("warning: {name}: {}\nthis trial is excluded, and the study goes on", failure.message));
+        Ok(())
     }
 
     /// The targets of the trials that a preconditioning is for.
@@ -172,9 +196,9 @@ impl Running<'_> {
     }
 
     /// Runs a command of the study, with the trial in its environment, in its own process group: a
-    /// terminal's SIGINT does not end the cleanup.
-    fn shell(&self, what: &str, command: Option<&str>, trial: TrialId) -> Result<(), Failure> {
-        let Some(command) = command else { return Ok(()) };
+    /// terminal's SIGINT does not end the cleanup. Returns how it ended, if it failed.
+    fn shell(&self, what: &str, command: Option<&str>, trial: TrialId) -> Result<Option<ExitStatus>, Failure> {
+        let Some(command) = command else { return Ok(None) };
         let job = self.folder.job_of_step(&Step::Trial(trial));
         let status = Command::new("sh")
             .args(["-c", command])
@@ -188,14 +212,12 @@ impl Running<'_> {
             .process_group(0)
             .status()
             .with_context(|| format!("starting {what}"))?;
-        if !status.success() && !was_interrupted() {
-            let block = trial.block + 1;
-            return Err(Failure::failed(format!(
-                "{what} of block {block} failed ({status}):\n{}",
-                hooks::beginning(command)
-            )));
-        }
-        Ok(())
+        Ok((!status.success() && !was_interrupted()).then_some(status))
+    }
+
+    fn of_command(&self, what: &str, command: Option<&str>, trial: TrialId, status: ExitStatus) -> Failure {
+        let (block, begin) = (trial.block + 1, hooks::beginning(command.unwrap_or_default()));
+        Failure::failed(format!("{what} of block {block} failed ({status}):\n{begin}"))
     }
 }
 

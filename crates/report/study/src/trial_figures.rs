@@ -1,4 +1,5 @@
-//! Computes the figures of a trial from a recording, or from what a command printed.
+//! Computes the figures of a trial from a recording, or from what a command printed; a trial that
+//! failed has none.
 
 use std::borrow::Cow;
 
@@ -11,6 +12,13 @@ use crate::warm_up::without_warm_up;
 use crate::{Figure, FigureDirection, Measure, Printed, Study, TrialId};
 
 impl Trial {
+    /// A trial that measured nothing, and why.
+    pub fn failed(planned: TrialId, study: &Study, reason: String) -> Trial {
+        let TrialId { block, configuration, level } = planned;
+        let values = vec![None; study.figures.len()];
+        Trial { block, configuration, level, values, flaw: Some(reason), ..Trial::default() }
+    }
+
     /// The figures of a recording.
     pub fn new(planned: TrialId, study: &Study, recording: &Recording) -> Trial {
         let flaw = iolab_aggregate::flaw(recording);

@@ -10,8 +10,8 @@ use iolab_archive::study_files;
 use iolab_outputs::OutputKind;
 use iolab_study::Study;
 use iolab_study_runner::{
-    Folder, Permissions, StudyForm, StudyRunner, begin, default_folder, files_of, folders_of, located, read, report,
-    results_json, with_device,
+    BegunStudy, Permissions, StudyForm, StudyRunner, begin, default_folder, files_of, folders_of, located, read,
+    report, results_json, with_device,
 };
 
 use crate::exit::{ExitFailure, INTERRUPTED};
@@ -121,15 +121,15 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, ExitFailure> {
             let permissions = passed.permissions();
             with_device(device.as_deref(), || {
                 let begun = begin(&pipeline::pipeline(), file, &path, &form, &permissions)?;
-                one_after_another(&begun, |(folder, study)| go_on(&runner(&permissions), passed.shown(), folder, study))
+                one_after_another(&begun, |begun| go_on(&runner(&permissions), passed.shown(), begun))
             })
         }
         StudyAction::Resume { folder, passed } => {
             let (_, folders) = folders_of(folder)?;
             one_after_another(&folders, |folder| {
-                let (folder, study) = Folder::open(folder)?;
-                let device = study.served.as_ref().map(|device| device.name.as_str());
-                with_device(device, || go_on(&runner(&passed.permissions()), passed.shown(), &folder, &study))
+                let begun = BegunStudy::open(folder)?;
+                let device = begun.study.served.as_ref().map(|device| device.name.as_str());
+                with_device(device, || go_on(&runner(&passed.permissions()), passed.shown(), &begun))
             })
         }
         StudyAction::Show { folder, json } => {
@@ -198,19 +198,20 @@ struct Shown<'a> {
     metrics: Option<&'a Path>,
 }
 
-fn go_on(runner: &StudyRunner<'_>, shown: Shown<'_>, folder: &Folder, study: &Study) -> Result<u8, ExitFailure> {
-    let trials = folder.path().join(study_files::TRIALS);
+fn go_on(runner: &StudyRunner<'_>, shown: Shown<'_>, begun: &BegunStudy) -> Result<u8, ExitFailure> {
+    let folder = begun.folder.path();
+    let trials = folder.join(study_files::TRIALS);
     let page = shown.web.then(|| Follower::page(Followed::Trials(&trials))).transpose()?;
     let metrics = shown.metrics.map(|path| {
         outputs::beside(false, []).place(path, OutputKind::Report, METRICS)?;
         Follower::metrics(Followed::Trials(&trials), path, false)
     });
     let metrics = metrics.transpose()?;
-    let ended = runner.go_on(folder, study);
+    let ended = runner.go_on(begun);
     drop((page, metrics));
     let ended = ended?;
     output::print_verdicts(&ended.results)?;
-    let path = folder.path().display();
+    let path = folder.display();
     if ended.is_whole {
         eprintln!("iolab: full report with figures: iolab report {path} -o {path}.html");
         return Ok(0);

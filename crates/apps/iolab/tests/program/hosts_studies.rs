@@ -47,11 +47,14 @@ fn until_measuring(lab: &Lab, running: &Running, ranks: usize) {
 #[test]
 fn every_trial_of_varied_options_is_one_run_on_all_hosts() {
     let lab = lab(JOB);
+    lab.file("rsh", format!("echo >> connections\n{SHELL_TEXT}"));
     let words = ["hosts", "run", "--hosts=a,b:2", SHELL, "--vary=bs=4k,8k", "--repeat=2", "job.fio"];
     let done = lab.run(words).ended(0, "each trial on 3 ranks: a,b:2");
     assert!(done.printed().contains("  bs  trials"), "{done:?}");
     let found = trials(&lab.path("job-study"));
     assert_eq!(found.len(), 4);
+    // One for each rank of each trial, and of the plan of each configuration.
+    assert_eq!(std::fs::read_to_string(lab.path("connections")).unwrap().len(), 3 * (4 + 2));
     for path in found {
         let trial = read_recording(&path);
         let ranks: Vec<_> = trial.hosts.iter().map(|host| (host.name.as_str(), host.rank)).collect();

@@ -135,13 +135,41 @@ fn mistakes_are_told_before_anything_runs() {
 }
 
 #[test]
-fn a_set_up_that_fails_ends_the_study_with_its_words() {
-    let lab = lab("10ms", "set_up = \"exit 7\"");
-    lab.run(["study", "run", "it.toml"]).ended(1, "set_up of block 1 failed (exit status: 7):\nexit 7");
+fn a_set_up_that_always_fails_ends_the_study_with_its_words() {
+    let lab = lab("10ms", "set_up = \"echo >> tried; exit 7\"");
+    lab.run(["study", "run", "it.toml"]).ended(1, "iolab: set_up of block 1 failed (exit status: 7):\necho");
     assert_eq!(trials(&lab).len(), 0);
+    // Once for each configuration.
+    assert_eq!(std::fs::read_to_string(lab.path("tried")).unwrap().len(), 4);
     // A long one is only recognised by its beginning.
     let lab = self::lab("10ms", "set_up = \"true\\ntrue\\ntrue\\ntrue\\ntrue\\nexit 7\"");
     lab.run(["study", "run", "it.toml"]).ended(1, "true\n… (6 lines)");
+}
+
+#[test]
+fn a_study_goes_on_without_what_cannot_be_set_up_and_tries_it_again_later() {
+    let commands = "set_up = \"test $IOLAB_CONFIGURATION != 2 || test -e ready\"\ntear_down = \"echo >> undone\"";
+    let lab = lab("10ms", commands);
+    let done = lab.run(["study", "run", "it.toml"]).ended(0, "3 trials could not be set up");
+    let excluded = "excluded: block 2, 8k, 1: set_up failed (exit status: 1)";
+    assert!(done.printed().contains(excluded), "{}", done.printed());
+    assert_eq!(trials(&lab).len(), 9);
+    assert_eq!(std::fs::read_to_string(lab.path("undone")).unwrap().len(), 12);
+    assert_eq!(lab.run(["study", "show", "it"]).ended(0, "").printed(), done.printed());
+    // Still excluded, and no other trial runs again.
+    let again = lab.run(["study", "resume", "it"]).ended(0, "3 trials could not be set up");
+    assert_eq!((announced(&again), again.printed()), (3, done.printed()));
+    lab.file("ready", "");
+    let whole = lab.run(["study", "resume", "it"]).ended(0, "");
+    assert_eq!((announced(&whole), trials(&lab).len()), (3, 12));
+    assert!(!whole.printed().contains("excluded"), "{}", whole.printed());
+}
+
+#[test]
+fn a_tear_down_that_fails_ends_the_study() {
+    let lab = lab("10ms", "tear_down = \"exit 7\"");
+    lab.run(["study", "run", "it.toml"]).ended(1, "tear_down of block 1 failed (exit status: 7):\nexit 7");
+    assert_eq!(trials(&lab).len(), 1);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use iolab_jobfile::command_line::CommandLine;
 use iolab_jobfile::{Diagnostic, DiagnosticSeverity, OPTIONS, find_option, suggest};
 use iolab_pipeline::read_job_file;
 use iolab_study::{Figure, JobSource, Ladder, Preconditioning, Slo, Study, StudyError, StudyHosts, axis_of_words};
-use iolab_study_runner::{Folder, Permissions, StudyRunner, complete};
+use iolab_study_runner::{Permissions, StudyRunner, complete};
 
 use crate::exit::ExitFailure;
 use crate::pipeline;
@@ -22,11 +22,9 @@ pub(crate) fn run(asked: &Asked, hosts: Option<StudyHosts>) -> Result<u8, ExitFa
         Permissions { allow_destroy: asked.run.allow_destroy.clone(), keep_secrets: asked.run.keep_secrets };
     let runner =
         StudyRunner { pipeline: pipeline::pipeline(), permissions: &permissions, is_listed: !asked.run.no_database };
-    // Mistakes in the study are reported before a folder is made.
-    runner.announcement(&study, &job)?;
-    let folder = Folder::begin(&path, &study, &job)?;
+    let begun = runner.begin(&path, study, &job)?;
     let shown = super::Shown { web: asked.run.web, metrics: asked.run.metrics.as_deref().map(Path::new) };
-    super::go_on(&runner, shown, &folder, &study)
+    super::go_on(&runner, shown, &begun)
 }
 
 /// Prints what the study would run.
