@@ -31,7 +31,7 @@ pub use job_set::{
     Diagnostic, DiagnosticSeverity, Expansion, JobSection, JobSet, KeywordFacts, ParseFailure, Surroundings,
 };
 pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
-pub use parse::{Input, ParseRequest, parse};
+pub use parse::{Input, ParseRequest, parse, without_effect};
 pub use reader::OWN_LINE;
 pub use render::render;
 pub use secrets::SecretSetting;

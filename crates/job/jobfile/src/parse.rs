@@ -64,14 +64,12 @@ pub fn parse(request: &ParseRequest<'_>, surroundings: &dyn Surroundings) -> Res
         }
         collector.document(file, position > 0);
     }
-    let mut set = collector.finish(sources)?;
-    set.warnings.extend(without_effect(&written, &set));
-    Ok(set)
+    collector.finish(sources)
 }
 
-/// Options of the command line that the job files set for every job. They are defaults, as
-/// in fio, but who adds one to the name of a file expects it to win.
-fn without_effect(command_line: &Document, set: &JobSet) -> Vec<Diagnostic> {
+/// Warnings of options of the command line that the job files set for every job. They are defaults,
+/// as in fio, which says nothing; but who adds one to the name of a file expects it to win.
+pub fn without_effect(command_line: &CommandLine, set: &JobSet) -> Vec<Diagnostic> {
     // The command line is the first source.
     let has_no_effect = |assignment: &&Assignment| {
         let name = assignment.name.as_str();
@@ -82,7 +80,7 @@ fn without_effect(command_line: &Document, set: &JobSet) -> Vec<Diagnostic> {
         let sources: Vec<usize> = in_force.map(|setting| setting.source).collect();
         !sources.is_empty() && !sources.contains(&0)
     };
-    let globals = command_line.sections.iter().filter(|section| section.scope == Scope::Global);
+    let globals = command_line.document.sections.iter().filter(|section| section.scope == Scope::Global);
     let given = globals.flat_map(|section| &section.assignments);
     let warning = |assignment: &Assignment| Diagnostic {
         severity: DiagnosticSeverity::Warning,

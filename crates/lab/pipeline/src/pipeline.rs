@@ -235,10 +235,14 @@ impl Pipeline<'_> {
         inputs: &[Input],
         surroundings: &dyn Surroundings,
     ) -> Result<JobSet, Failure> {
-        let request =
-            iolab_jobfile::ParseRequest { command_line: Some(request.line), files: inputs, sections: request.sections };
-        iolab_jobfile::parse(&request, surroundings)
-            .map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))
+        let PlanRequest { line, sections, mode, .. } = *request;
+        let parsed = iolab_jobfile::ParseRequest { command_line: Some(line), files: inputs, sections };
+        let mut set = iolab_jobfile::parse(&parsed, surroundings)
+            .map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))?;
+        if mode != Mode::Fio {
+            set.warnings.extend(iolab_jobfile::without_effect(line, &set));
+        }
+        Ok(set)
     }
 
     /// Mistakes in these sources, as a report.

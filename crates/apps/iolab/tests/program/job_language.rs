@@ -292,3 +292,12 @@ fn operations_on_a_locked_file_exclude_each_other() {
     lab.job(&format!("{}verify=md5\n", job("exclusive", "write")))
         .ended(2, "lockfile does not work together with verify");
 }
+
+#[test]
+fn an_option_that_the_job_file_sets_anyway_is_named() {
+    let lab = Lab::new();
+    lab.file("job.fio", "[a]\nioengine=null\nsize=1m\nbs=8k\n");
+    let warning = "--bs has no effect: the job file sets it for every job";
+    lab.run(["run", "--bs=4k", "job.fio"]).ended(0, warning);
+    assert!(!lab.run(["run", "--iodepth=4", "job.fio"]).ended(0, "").errors().contains("has no effect"));
+}

@@ -112,9 +112,9 @@ fn jobs_of_the_command_line_come_first_and_keep_their_options() {
 #[test]
 fn an_option_that_the_job_file_sets_for_every_job_is_named() {
     let warnings = |arguments: &[&str], texts: &[&str]| {
-        let set = jobs(arguments, texts);
-        let text = |finding: &crate::Diagnostic| set.sources[0].1[finding.span.0..finding.span.1].to_owned();
-        set.warnings.iter().map(text).collect::<Vec<_>>()
+        let (line, set) = (good(arguments), jobs(arguments, texts));
+        let text = |finding: &crate::Diagnostic| line.source.1[finding.span.0..finding.span.1].to_owned();
+        crate::without_effect(&line, &set).iter().map(text).collect::<Vec<_>>()
     };
     assert_eq!(
         warnings(&["--runtime=2", "--bs=8k", "f.fio"], &["[global]\nruntime=1\n[a]\n[b]\nbs=4k\n"]),
