@@ -67,8 +67,9 @@ pub fn parse(request: &ParseRequest<'_>, surroundings: &dyn Surroundings) -> Res
     collector.finish(sources)
 }
 
-/// Warnings of options of the command line that the job files set for every job. They are defaults,
-/// as in fio, which says nothing; but who adds one to the name of a file expects it to win.
+/// Warnings of options of the command line that the job files set for every job. As in fio, options
+/// of the command line are only defaults for the jobs of a file; but somebody who writes one before
+/// the name of a file expects it to win.
 pub fn without_effect(command_line: &CommandLine, set: &JobSet) -> Vec<Diagnostic> {
     // The command line is the first source.
     let has_no_effect = |assignment: &&Assignment| {

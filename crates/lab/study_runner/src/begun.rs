@@ -21,6 +21,11 @@ pub struct BegunStudy {
 }
 
 impl BegunStudy {
+    /// Makes its folder, now that its plans show that it can be run.
+    pub(crate) fn new(path: &Path, study: Study, job: &str, cost: Cost) -> Result<BegunStudy, Failure> {
+        Ok(BegunStudy { folder: Folder::begin(path, &study, job)?, study, cost: Some(cost) })
+    }
+
     /// Opens the folder of a study that has begun.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Reads a study with all files that it names, so that it is self-contained.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iolab_activity::Failure;
 use iolab_bounded_read::{JOB_FILE, STUDY_FILE};
@@ -9,8 +9,6 @@ use iolab_study::{Design, JobSetting, JobSource, Study, StudyHosts};
 
 use crate::begun::BegunStudy;
 pub(crate) use crate::collections::mistake;
-use crate::cost::Cost;
-use crate::folder::Folder;
 use crate::place::{Permissions, Place};
 use crate::{collections, cost, device, hooks};
 
@@ -55,10 +53,8 @@ pub fn begin(
         None => vec![path.to_owned()],
         Some(collection) => collections::begin(path, collection)?,
     };
-    let begin = |((study, job, cost), folder): ((Study, String, Cost), &PathBuf)| {
-        Ok(BegunStudy { folder: Folder::begin(folder, &study, &job)?, study, cost: Some(cost) })
-    };
-    studies.into_iter().zip(&folders).map(begin).collect()
+    let begun = studies.into_iter().zip(&folders);
+    begun.map(|((study, job, cost), folder)| BegunStudy::new(folder, study, &job, cost)).collect()
 }
 
 /// The study of a file and the text of its job.

@@ -52,9 +52,8 @@ impl StudyRunner<'_> {
     /// What is wrong with the study; or the folder holds something else, or cannot be made.
     pub fn begin(&self, path: &Path, study: Study, job: &str) -> Result<BegunStudy, Failure> {
         let place = Place::of(&study, self.permissions);
-        // Mistakes in the study are reported before a folder is made.
-        let cost = Some(cost::of(&self.pipeline, &place, &study, &lay_out(&study)?, job)?);
-        Ok(BegunStudy { folder: Folder::begin(path, &study, job)?, study, cost })
+        let cost = cost::of(&self.pipeline, &place, &study, &lay_out(&study)?, job)?;
+        BegunStudy::new(path, study, job, cost)
     }
 
     /// Runs what is missing of a study.

@@ -121,7 +121,7 @@ impl Running<'_> {
         // In any case, and before a failure of the trial is reported.
         let left = self.shell("tear_down", self.study.tear_down.as_deref(), trial)?;
         match (failed, left) {
-            // What had begun of it may be all that there was to undo.
+            // A tear-down may fail only because there was nothing to undo.
             (Some(status), _) => self.go_on_without(trial, status, results).map(|()| true),
             (None, Some(status)) => Err(self.of_command("tear_down", self.study.tear_down.as_deref(), trial, status)),
             (None, None) => ran,
