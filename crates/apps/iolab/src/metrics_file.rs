@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use iolab_archive::running::{RunReader, RunningFile, running, stay_away_from};
+use iolab_archive::running::{Allowance, RunReader, RunningFile, running, stay_away_from};
 use iolab_clock::Clock;
 use iolab_outputs::{OutputError, OutputKind, Outputs};
 use iolab_recording::Recording;
@@ -27,8 +27,6 @@ pub(crate) const METRICS: &str = "the metrics";
 const BETWEEN_NS: u64 = 1_000_000_000;
 /// Time between two looks as long as nothing is known, ns.
 const FIRST_NS: u64 = 50_000_000;
-/// A text is at most this part of the time.
-const REST: u64 = 10;
 
 /// The textfile of a run, from its beginning to its end.
 #[derive(Debug)]
@@ -84,13 +82,16 @@ pub(crate) fn follow(arguments: &FollowArguments) -> Result<u8, ExitFailure> {
     iolab_process::count_signals();
     let clock = Clock::monotonic();
     let mut runs = Runs::default();
+    let mut allowance = Allowance::default();
     let mut rest_ns = FIRST_NS;
     loop {
         let is_last = ends_within(rest_ns);
         let begun_ns = clock.now_ns();
         if let Some(text) = runs.look(arguments) {
             write(&mut outputs::beside(arguments.force, []), &arguments.to, &text)?;
-            rest_ns = BETWEEN_NS.max(clock.now_ns().saturating_sub(begun_ns) * REST);
+            let now_ns = clock.now_ns();
+            allowance.take(now_ns, now_ns.saturating_sub(begun_ns));
+            rest_ns = allowance.rest_ns(now_ns).max(BETWEEN_NS);
         }
         if is_last {
             return Ok(0);

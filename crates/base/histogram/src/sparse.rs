@@ -151,15 +151,36 @@ impl SparseHistogram {
         self.count = self.count.saturating_add(other.count);
         self.sum = self.sum.saturating_add(other.sum);
         self.sum_of_squares += other.sum_of_squares;
-        let mut all = [self.buckets.as_slice(), other.buckets.as_slice()].concat();
-        all.sort_unstable_by_key(|bucket| bucket.0);
-        all.dedup_by(|later, kept| {
-            let same = later.0 == kept.0;
-            kept.1 = kept.1.saturating_add(if same { later.1 } else { 0 });
-            same
-        });
-        self.buckets = all;
+        merge_buckets(&mut self.buckets, &other.buckets);
     }
+}
+
+/// Adds buckets to others; both ascend. In place, from the last to the first, so that a sum of
+/// many histograms is seldom copied.
+fn merge_buckets(sum: &mut Vec<(u32, u64)>, other: &[(u32, u64)]) {
+    let mut unread = sum.len();
+    sum.resize(unread + missing(sum, other), (0, 0));
+    let mut place = sum.len();
+    for &(index, count) in other.iter().rev() {
+        while unread > 0 && sum[unread - 1].0 > index {
+            (unread, place) = (unread - 1, place - 1);
+            sum[place] = sum[unread];
+        }
+        place -= 1;
+        let is_known = unread > 0 && sum[unread - 1].0 == index;
+        unread -= usize::from(is_known);
+        sum[place] = (index, if is_known { sum[unread].1.saturating_add(count) } else { count });
+    }
+}
+
+/// How many buckets of `other` are not among `buckets`; both ascend.
+fn missing(buckets: &[(u32, u64)], other: &[(u32, u64)]) -> usize {
+    let mut known = buckets.iter().map(|bucket| bucket.0).peekable();
+    let is_missing = |index: u32| {
+        while known.next_if(|before| *before < index).is_some() {}
+        known.next_if_eq(&index).is_none()
+    };
+    other.iter().map(|bucket| bucket.0).map(is_missing).filter(|missing| *missing).count()
 }
 
 #[cfg(test)]
@@ -240,5 +261,24 @@ mod tests {
         assert_eq!((merged.count, &merged.buckets, merged.sum), (all.count, &all.buckets, all.sum));
         odd.merge(&even);
         assert_eq!(odd.to_sparse().buckets, all.buckets);
+    }
+
+    /// Every way in which buckets of two histograms can lie beside each other.
+    #[test]
+    fn merged_buckets_ascend_and_keep_every_count() {
+        for pattern in 0_u32..1 << 12 {
+            let of = |bit: u32| -> Vec<(u32, u64)> {
+                (0..6)
+                    .filter(|place| pattern >> (2 * place + bit) & 1 == 1)
+                    .map(|place| (place, 1 + u64::from(bit)))
+                    .collect()
+            };
+            let (mut sum, other) = (of(0), of(1));
+            super::merge_buckets(&mut sum, &other);
+            let count =
+                |place: u32| u64::from(pattern >> (2 * place) & 1) + 2 * u64::from(pattern >> (2 * place + 1) & 1);
+            let expected: Vec<(u32, u64)> = (0..6).map(|place| (place, count(place))).filter(|one| one.1 > 0).collect();
+            assert_eq!(sum, expected, "{pattern:b}");
+        }
     }
 }

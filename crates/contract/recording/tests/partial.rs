@@ -270,6 +270,10 @@ fn a_long_run_keeps_its_sums_in_bounded_memory() {
     let read = &worker.directions[Direction::Read.index()];
     assert_eq!((read.ios, read.bytes, read.lat.count), (15_000, 15_000 * 4096, 15_000));
     assert_eq!((read.lat.min, read.lat.max), (1000, 5999));
+    // The short form has the same sums, and leaves out only the course.
+    let totals = growing.totals().expect("a recording");
+    assert_eq!((&totals.workers[0].directions, totals.elapsed_ns), (&worker.directions, recording.elapsed_ns));
+    assert_eq!((totals.workers[0].interval_latencies.len(), totals.observations), (2, None));
     let seen = recording.observations.expect("samples");
     assert!(seen.devices[0].samples.len() <= 513 && seen.host.len() <= 513, "{}", seen.host.len());
     assert_eq!(seen.devices[0].samples[0].at_ns, 0);

@@ -1,12 +1,15 @@
 //! Runs that go on: their partial recordings, which they keep locked.
 
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use iolab_order::Arrange;
 use iolab_plan::Plan;
 use iolab_recording::partial::GrowingRecording;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify;
 
 use crate::recordings::is_locked;
 
@@ -58,6 +61,37 @@ pub fn stay_away_from(plan: &Plan) {
     }
 }
 
+/// What a follower may take of a processor, so that its run does not notice: some milliseconds at
+/// once, and in the long run this part of the time, however long the run has been.
+#[derive(Debug, Default)]
+pub struct Allowance {
+    /// What was taken and is not earned yet, ns, as of `at_ns`.
+    debt_ns: u64,
+    at_ns: u64,
+}
+
+impl Allowance {
+    /// 0.1 % of a processor.
+    const PART: u64 = 1000;
+    /// Most of what may be taken before it is earned, ns: short runs are followed closely.
+    const AT_ONCE_NS: u64 = 100_000_000;
+
+    /// Adds what was taken until now.
+    pub fn take(&mut self, now_ns: u64, took_ns: u64) {
+        self.debt_ns = self.owed_ns(now_ns).saturating_add(took_ns);
+        self.at_ns = now_ns;
+    }
+
+    /// How long from now on nothing may be taken, ns; 0 if something may.
+    pub fn rest_ns(&self, now_ns: u64) -> u64 {
+        self.owed_ns(now_ns).saturating_sub(Self::AT_ONCE_NS).saturating_mul(Self::PART)
+    }
+
+    fn owed_ns(&self, now_ns: u64) -> u64 {
+        self.debt_ns.saturating_sub(now_ns.saturating_sub(self.at_ns) / Self::PART)
+    }
+}
+
 /// Most bytes read at once.
 const MOST_BYTES: usize = 16 << 20;
 
@@ -65,6 +99,7 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub struct RunReader {
     file: File,
+    path: PathBuf,
     at_byte: u64,
     /// What has been read.
     pub growing: GrowingRecording,
@@ -76,7 +111,7 @@ impl RunReader {
     /// A reader of the file at `path`; `None` if it cannot be opened.
     pub fn open(path: &Path) -> Option<RunReader> {
         let file = File::open(path).ok()?;
-        Some(RunReader { file, at_byte: 0, growing: GrowingRecording::default(), trouble: None })
+        Some(RunReader { file, path: path.to_owned(), at_byte: 0, growing: GrowingRecording::default(), trouble: None })
     }
 
     /// Whether a run still appends to the file.
@@ -104,9 +139,63 @@ impl RunReader {
     }
 }
 
+/// Longest wait for a file that cannot be watched, ns.
+const UNWATCHED_NS: u64 = 100_000_000;
+
+/// Waits for what happens to the file of a run.
+#[derive(Debug)]
+pub struct RunWatch(Option<OwnedFd>);
+
+impl RunWatch {
+    /// Watches the file of a reader. What happens from now on ends a wait.
+    pub fn begin(reader: &RunReader) -> RunWatch {
+        let flags = inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC;
+        // It loses its name and its lock when the run ends.
+        let events = inotify::WatchFlags::MODIFY | inotify::WatchFlags::CLOSE_WRITE | inotify::WatchFlags::ATTRIB;
+        let watch = inotify::init(flags).ok();
+        RunWatch(watch.filter(|watch| inotify::add_watch(watch, &reader.path, events).is_ok()))
+    }
+
+    /// Waits until something has happened since the last wait, or for `longest_ns`. Where files
+    /// cannot be watched, it waits at most a tenth of a second.
+    pub fn wait(&self, longest_ns: u64) {
+        let longest_ns = if self.0.is_some() { longest_ns } else { longest_ns.min(UNWATCHED_NS) };
+        let longest =
+            Timespec { tv_sec: (longest_ns / 1_000_000_000) as i64, tv_nsec: (longest_ns % 1_000_000_000) as i64 };
+        let mut wanted: Vec<PollFd<'_>> = self.0.iter().map(|watch| PollFd::new(watch, PollFlags::IN)).collect();
+        let _ = poll(&mut wanted, Some(&longest));
+        // All that has happened so far is one reason to look.
+        let mut events = [0; 4096];
+        while self.0.as_ref().is_some_and(|watch| rustix::io::read(watch, &mut events).is_ok_and(|read| read > 0)) {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_follower_takes_a_bit_at_once_and_little_in_the_long_run() {
+        const TOOK_NS: u64 = 7_000_000;
+        let (mut allowance, mut now_ns, mut taken_ns) = (Allowance::default(), 1_000_000_000_u64, Vec::new());
+        while now_ns < 3_601_000_000_000 {
+            if allowance.rest_ns(now_ns) == 0 {
+                taken_ns.push(now_ns);
+                allowance.take(now_ns, TOOK_NS);
+            }
+            now_ns += 150_000_000 + allowance.rest_ns(now_ns);
+        }
+        let of_first_minute = taken_ns.iter().filter(|at_ns| **at_ns < 61_000_000_000).count();
+        assert_eq!(of_first_minute, 15 + 60_000 / 7000);
+        let share = taken_ns.len() as f64 * TOOK_NS as f64 / 3.6e12;
+        assert!((0.0009..0.0011).contains(&share), "{share}");
+        // What was not used is not saved up.
+        assert_eq!(allowance.rest_ns(now_ns + 86_400_000_000_000), 0);
+        for _ in 0..15 {
+            allowance.take(now_ns + 86_400_000_000_000, TOOK_NS);
+        }
+        assert!(allowance.rest_ns(now_ns + 86_400_000_000_000) > 0);
+    }
 
     #[test]
     fn only_locked_files_of_the_folder_itself_are_runs() {

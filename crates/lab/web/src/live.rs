@@ -59,9 +59,9 @@ pub(crate) async fn events(State(site): State<Arc<Site>>, Path(name): Path<Strin
     };
     let found = {
         let (site, name) = (Arc::clone(&site), name.clone());
-        tokio::task::spawn_blocking(move || site.feed(&name)).await
+        tokio::task::spawn_blocking(move || site.feed(&name).map(|feed| feed.states())).await
     };
-    let Ok(Some(feed)) = found else {
+    let Ok(Some(states)) = found else {
         return site.refuse(&headers, &Refused::not_found("No run of this name is going on."));
     };
     let after = match site.settings.follows {
@@ -69,15 +69,8 @@ pub(crate) async fn events(State(site): State<Arc<Site>>, Path(name): Path<Strin
         Some(Followed::Run(_)) => After::Nothing,
         Some(Followed::Trials(_)) => After::NextTrial,
     };
-    let following = Following {
-        states: feed.states,
-        sent: Vec::new(),
-        queue: Vec::new(),
-        name,
-        after,
-        is_over: false,
-        _permit: permit,
-    };
+    let following =
+        Following { states, sent: Vec::new(), queue: Vec::new(), name, after, is_over: false, _permit: permit };
     let keep = KeepAlive::new().interval(Duration::from_secs(10));
     Sse::new(stream(following)).keep_alive(keep).into_response()
 }
@@ -135,7 +128,7 @@ impl Following {
             if self.sent.contains(part) {
                 continue;
             }
-            let data = serde_json::json!({ "id": part.id, "html": part.html, "at": state.found_unix_ms, "ended": state.interval_ended_unix_ms });
+            let data = serde_json::json!({ "id": part.id, "html": &*part.html, "at": state.found_unix_ms, "ended": state.interval_ended_unix_ms });
             events.push(Event::default().event("part").data(data.to_string()));
         }
         self.sent.clone_from(&state.parts);

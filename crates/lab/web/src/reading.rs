@@ -55,13 +55,9 @@ pub(crate) async fn listing(State(site): State<Arc<Site>>, Query(words): Query<W
 }
 
 fn running_run(site: &Site, name: String) -> RunningRun {
-    let state = site.feed(&name).map(|feed| feed.now());
-    let title = state.as_ref().map(|state| state.title.clone()).filter(|title| !title.is_empty());
-    RunningRun {
-        title: title.unwrap_or_else(|| name.clone()),
-        begun_unix_ns: state.and_then(|state| state.begun_unix_ns),
-        name,
-    }
+    let (title, begun_unix_ns) = site.feed(&name).map(|feed| feed.head()).unwrap_or_default();
+    let title = if title.is_empty() { name.clone() } else { title };
+    RunningRun { title, begun_unix_ns, name }
 }
 
 fn entries(site: &Site, search: &str) -> Result<Vec<ListedEntry>, Refused> {

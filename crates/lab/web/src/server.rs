@@ -1,6 +1,7 @@
 //! The server: a runtime with one thread, connections with limits, and routes.
 
 use std::net::TcpListener;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +11,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{get, post};
+use futures_util::future::{Either, select};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
+use tokio::time::MissedTickBehavior;
 
 use crate::site::{Refused, Site, WebSettings};
 use crate::{admission, changes, jobs, live, metrics, reading};
@@ -27,7 +30,7 @@ const LONGEST_HEAD: usize = 32 << 10;
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 const MOST_CONNECTIONS: usize = 256;
 /// How often the end of the server is looked for.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(250);
 /// How long readers have to receive the last event.
 const LAST_WORDS: Duration = Duration::from_millis(400);
 
@@ -63,7 +66,7 @@ async fn nothing(axum::extract::State(site): axum::extract::State<Arc<Site>>, he
     site.refuse(&headers, &refused)
 }
 
-/// Serves until `is_over`, which is asked about ten times a second.
+/// Serves until `is_over`, which is asked four times a second.
 ///
 /// # Errors
 /// The listener cannot be used.
@@ -74,8 +77,12 @@ pub fn serve(listener: TcpListener, settings: WebSettings, is_over: impl Fn() ->
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while !is_over() {
-            let Ok(accepted) = tokio::time::timeout(LOOK, listener.accept()).await else { continue };
+            let Either::Left((accepted, _)) = select(pin!(listener.accept()), pin!(look.tick())).await else {
+                continue;
+            };
             let Ok((stream, _)) = accepted else {
                 // Too many open files: connections that end make room.
                 tokio::time::sleep(LOOK).await;

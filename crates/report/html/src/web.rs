@@ -22,7 +22,7 @@ mod page;
 pub use entry::{EntryPage, EntryRow};
 pub use job_form::{FormChoice, FormField, FormGroup, JobForm, PlannedJob};
 pub use listing::{ListedEntry, ListingPage, RunningRun};
-pub use live::{LivePage, LivePart, live_parts};
+pub use live::{LivePage, LivePart, live_course, live_now};
 pub use page::{Site, message_page};
 
 /// The style sheet of the pages: that of reports and charts, and what only these pages have.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use iolab_order::Arrange;
 
-use super::rebuild::{Partial, PartialError};
+use super::rebuild::{Partial, PartialError, Sums, add_interval, worker_with};
 use super::{Entry, MARK, is_decided, is_partial, take};
 use crate::recording::Recording;
 use crate::{DirectionInterval, IntervalLatencies, Observations, WorkerOutcome};
@@ -23,6 +23,10 @@ pub struct GrowingRecording {
     partial: Option<Partial>,
     /// The last whole interval of each worker, as it was recorded.
     latest: BTreeMap<u32, IntervalLatencies>,
+    /// Intervals read so far.
+    intervals: u64,
+    /// What the intervals of each worker add up to, so that asking often costs little.
+    sums: BTreeMap<u32, Sums>,
     /// The beginning of an entry whose end has not come yet.
     rest: Vec<u8>,
     /// Length of the intervals that are kept, ns; 0 as long as none were merged.
@@ -77,6 +81,8 @@ impl GrowingRecording {
         };
         partial.add(entry)?;
         let of_worker = of_worker.map(|(worker, interval)| {
+            self.intervals += 1;
+            add_interval(self.sums.entry(worker).or_default(), &interval);
             // The last one of a worker may be too short to say anything.
             let is_whole = |known: &IntervalLatencies| interval.length_ns >= known.length_ns / 2;
             if self.latest.get(&worker).is_none_or(is_whole) {
@@ -99,17 +105,40 @@ impl GrowingRecording {
     /// The recording of the run so far; `None` before its plan is there. Workers that still run
     /// have what their intervals have, and count as finished.
     pub fn recording(&self) -> Option<Recording> {
-        let mut recording = self.partial.clone()?.into_recording();
+        self.partial.clone().map(|partial| self.finished(partial))
+    }
+
+    fn finished(&self, partial: Partial) -> Recording {
+        // What a partial recording adds is said of a run that was killed.
+        let warnings = partial.start.warnings.clone();
+        let mut recording = partial.into_recording_with(&mut |worker, intervals| {
+            worker_with(worker, intervals, self.sums.get(&worker).cloned().unwrap_or_default())
+        });
         recording.interrupted = false;
-        // What is said of a run that was killed.
-        recording.warnings.clone_from(&self.partial.as_ref()?.start.warnings);
+        recording.warnings = warnings;
         recording.warnings.extend(self.damage.map(|damage| format!("the partial recording is damaged: {damage}")));
         for worker in &mut recording.workers {
             if matches!(worker.outcome, WorkerOutcome::Interrupted) && worker.runtime_ns > 0 {
                 worker.outcome = WorkerOutcome::Finished;
             }
         }
-        Some(recording)
+        recording
+    }
+
+    /// The recording of the run so far without its course: of the intervals of each worker only the
+    /// first and the last, and no observations. It costs little however long the run is, and has
+    /// all that rates and latencies of the whole run need.
+    pub fn totals(&self) -> Option<Recording> {
+        let known = self.partial.as_ref()?;
+        let ends = |series: &Vec<IntervalLatencies>| match series.as_slice() {
+            [first, .., last] => vec![first.clone(), last.clone()],
+            few => few.to_vec(),
+        };
+        let intervals = known.intervals.iter().map(|(worker, series)| (*worker, ends(series))).collect();
+        let (start, ended) = (known.start.clone(), known.ended.clone());
+        let partial =
+            Partial { start, begun_unix_ns: known.begun_unix_ns, ended, intervals, observations: None, damage: None };
+        Some(self.finished(partial))
     }
 
     /// The plan and the host of the run: its recording before anything was measured.
@@ -125,6 +154,11 @@ impl GrowingRecording {
     /// The last interval of each worker, by its number.
     pub fn latest(&self) -> Vec<(u32, IntervalLatencies)> {
         self.latest.iter().map(|(worker, interval)| (*worker, interval.clone())).collect()
+    }
+
+    /// How many intervals of workers were read so far.
+    pub fn intervals(&self) -> u64 {
+        self.intervals
     }
 
     /// The numbers of the workers that have ended.

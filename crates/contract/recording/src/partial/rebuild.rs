@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Entry, MARK, is_partial, take};
 use crate::recording::Recording;
-use crate::{
-    DirectionInterval, DirectionRecording, FORMAT, Interval, IntervalLatencies, Observations, WorkerOutcome,
-    WorkerRecording,
-};
+use crate::{DirectionRecording, FORMAT, Interval, IntervalLatencies, Observations, WorkerOutcome, WorkerRecording};
 
 /// The readable part of a partial recording.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,13 +113,21 @@ impl Partial {
 
     /// The recording of a killed run: workers that had ended are complete, the others have the data
     /// of their intervals. It is marked as interrupted, and its warnings say what is missing.
-    pub fn into_recording(mut self) -> Recording {
+    pub fn into_recording(self) -> Recording {
+        self.into_recording_with(&mut worker_from)
+    }
+
+    /// The same, where `from_intervals` makes the recordings of the workers that have not ended.
+    pub(super) fn into_recording_with(
+        mut self,
+        from_intervals: &mut dyn FnMut(u32, Vec<IntervalLatencies>) -> WorkerRecording,
+    ) -> Recording {
         let mut recording = self.start.clone();
         recording.iolab_recording = FORMAT;
         recording.started_unix_ns = self.begun_unix_ns.unwrap_or(recording.started_unix_ns);
         recording.interrupted = true;
         let numbers: Vec<u32> = recording.plan.workers.iter().map(|plan| plan.number).collect();
-        recording.workers = numbers.into_iter().map(|number| self.worker(number)).collect();
+        recording.workers = numbers.into_iter().map(|number| self.worker(number, from_intervals)).collect();
         let ends = recording.workers.iter().map(|worker| worker.started_ns.saturating_add(worker.runtime_ns));
         recording.elapsed_ns = ends.max().unwrap_or(0);
         // Each entry was sound, but their sequence may not be.
@@ -137,41 +142,62 @@ impl Partial {
         recording
     }
 
-    fn worker(&mut self, number: u32) -> WorkerRecording {
+    fn worker(
+        &mut self,
+        number: u32,
+        from_intervals: &mut dyn FnMut(u32, Vec<IntervalLatencies>) -> WorkerRecording,
+    ) -> WorkerRecording {
         let intervals = self.take_intervals(number);
         match self.ended.remove(&number) {
             Some(worker) => WorkerRecording { interval_latencies: intervals, ..worker },
-            None => worker_from(number, intervals),
+            None => from_intervals(number, intervals),
         }
     }
 }
 
 /// The recording of a worker that left only its intervals; not run if there are none.
 pub fn worker_from(number: u32, intervals: Vec<IntervalLatencies>) -> WorkerRecording {
+    let mut sums = Sums::default();
+    intervals.iter().for_each(|interval| add_interval(&mut sums, interval));
+    worker_with(number, intervals, sums)
+}
+
+/// What the intervals of a worker add up to, by direction.
+pub(super) type Sums = [DirectionRecording; 3];
+
+pub(super) fn add_interval(sums: &mut Sums, interval: &IntervalLatencies) {
+    for part in &interval.directions {
+        let sum = &mut sums[part.direction.index()];
+        sum.ios = sum.ios.saturating_add(part.ios);
+        sum.bytes = sum.bytes.saturating_add(part.bytes);
+        sum.issued = sum.ios;
+        sum.lat.merge(&part.lat());
+        sum.clat.merge(&part.clat());
+        sum.response.merge(&part.response());
+    }
+}
+
+/// The recording of a worker that left these intervals, which add up to `sums`.
+pub(super) fn worker_with(number: u32, intervals: Vec<IntervalLatencies>, sums: Sums) -> WorkerRecording {
     let mut worker = WorkerRecording { number, ..WorkerRecording::default() };
     let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else { return worker };
     worker.outcome = WorkerOutcome::Interrupted;
     worker.started_ns = first.start_ns;
     worker.runtime_ns = last.start_ns.saturating_add(last.length_ns) - first.start_ns;
-    for interval in &intervals {
-        let mut counts = Interval { start_ns: interval.start_ns, length_ns: interval.length_ns, ..Interval::default() };
-        for part in &interval.directions {
-            let index = part.direction.index();
-            (counts.ios[index], counts.bytes[index]) = (part.ios, part.bytes);
-            add(&mut worker.directions[index], part, worker.runtime_ns);
-        }
-        worker.intervals.push(counts);
+    worker.directions = sums;
+    for sum in worker.directions.iter_mut().filter(|sum| sum.ios > 0) {
+        sum.runtime_ns = worker.runtime_ns;
     }
+    worker.intervals = intervals.iter().map(counts).collect();
     worker.interval_latencies = intervals;
     worker
 }
 
-fn add(sum: &mut DirectionRecording, part: &DirectionInterval, runtime_ns: u64) {
-    sum.ios = sum.ios.saturating_add(part.ios);
-    sum.bytes = sum.bytes.saturating_add(part.bytes);
-    sum.issued = sum.ios;
-    sum.runtime_ns = runtime_ns;
-    sum.lat.merge(&part.lat());
-    sum.clat.merge(&part.clat());
-    sum.response.merge(&part.response());
+fn counts(interval: &IntervalLatencies) -> Interval {
+    let mut counts = Interval { start_ns: interval.start_ns, length_ns: interval.length_ns, ..Interval::default() };
+    for part in &interval.directions {
+        let index = part.direction.index();
+        (counts.ios[index], counts.bytes[index]) = (part.ios, part.bytes);
+    }
+    counts
 }

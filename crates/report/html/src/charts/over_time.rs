@@ -1,6 +1,8 @@
 //! Figures of one recording: its distribution, its history over time with the activity of block
 //! layer and host, its heat map.
 
+use std::collections::BTreeMap;
+
 use iolab_aggregate::{IntervalFigures, figures, interval_figures, summed_series};
 use iolab_charts::{
     AxisMeasure, AxisUnit, DecileSeries, Deciles, Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment,
@@ -133,12 +135,14 @@ struct Moment {
 fn merged(intervals: &[IntervalFigures<'_>]) -> Vec<LatencyHistory> {
     let mut all =
         iolab_plan::Direction::ALL.map(|direction| LatencyHistory { name: direction.name(), moments: Vec::new() });
+    let mut places: BTreeMap<(usize, u64), usize> = BTreeMap::new();
     for interval in intervals {
         let moments = &mut all[interval.direction.index()].moments;
         // Intervals of several jobs end together, but the first interval of each begins with the
         // job.
         let end_ns = interval.start_ns + interval.length_ns;
-        match moments.iter_mut().find(|moment| moment.start_ns + moment.length_ns == end_ns) {
+        let place = *places.entry((interval.direction.index(), end_ns)).or_insert(moments.len());
+        match moments.get_mut(place) {
             Some(moment) => {
                 moment.start_ns = moment.start_ns.min(interval.start_ns);
                 moment.length_ns = end_ns - moment.start_ns;

@@ -1,5 +1,7 @@
 //! A run that goes on: its parts, each of which is sent again when it has changed.
 
+use std::sync::Arc;
+
 use iolab_aggregate::{DirectionFigures, JobFigures, figures};
 use iolab_iostat::{DataUnit, DeviceActivity, EXTENDED};
 use iolab_plan::Direction;
@@ -18,8 +20,8 @@ use crate::{digest, environment, findings};
 pub struct LivePart {
     /// The id of its element.
     pub id: &'static str,
-    /// What is in it.
-    pub html: String,
+    /// What is in it; shared, because most parts stay as they are from one state to the next.
+    pub html: Arc<str>,
 }
 
 /// The page.
@@ -33,7 +35,7 @@ pub struct LivePage<'a> {
     pub title: &'a str,
     /// When it began, ns since the Unix epoch.
     pub begun_unix_ns: Option<u64>,
-    /// From [`live_parts`].
+    /// From [`live_now`] and [`live_course`].
     pub parts: &'a [LivePart],
 }
 
@@ -65,8 +67,15 @@ impl LivePage<'_> {
     }
 }
 
-/// The parts of the page of a run. `latest` has the last interval of each worker, by its number.
-pub fn live_parts(recording: &Recording, latest: &[(u32, IntervalLatencies)]) -> Vec<LivePart> {
+/// The part with rates and latencies. `latest` is the last interval of each worker; of the
+/// recording, only what a run adds up to is read.
+pub fn live_now(recording: &Recording, latest: &[(u32, IntervalLatencies)]) -> LivePart {
+    LivePart { id: "now", html: now(recording, latest).into_string().into() }
+}
+
+/// The parts that cost more the longer the run is: its findings, its charts over time, its block
+/// devices.
+pub fn live_course(recording: &Recording) -> Vec<LivePart> {
     let gathered = findings::gather([(String::new(), recording.findings.as_slice())].into_iter());
     let warnings = digest::warnings(recording);
     let warnings: Vec<&str> = warnings.iter().map(String::as_str).collect();
@@ -80,9 +89,8 @@ pub fn live_parts(recording: &Recording, latest: &[(u32, IntervalLatencies)]) ->
         @if gallery.is_empty() { p.weak { "The first pictures come after three intervals." } }
         @else { (gallery.markup()) }
     };
-    let parts: [(&'static str, Markup); 4] =
-        [("now", now(recording, latest)), ("findings", told), ("devices", devices(recording)), ("course", course)];
-    parts.into_iter().map(|(id, html)| LivePart { id, html: html.into_string() }).collect()
+    let parts: [(&'static str, Markup); 3] = [("findings", told), ("devices", devices(recording)), ("course", course)];
+    parts.into_iter().map(|(id, html)| LivePart { id, html: html.into_string().into() }).collect()
 }
 
 fn now(recording: &Recording, latest: &[(u32, IntervalLatencies)]) -> Markup {
