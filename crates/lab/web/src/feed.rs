@@ -9,7 +9,7 @@
 //! sleeps until the run has written something. Charts cost more the longer the run is: they are
 //! drawn as often as the [`Allowance`] permits. Without readers, a run is read when somebody asks.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iolab_archive::run_files::title_in_study;
 use iolab_archive::running::{Allowance, RunReader, RunWatch, RunningFile};
@@ -17,8 +17,6 @@ use iolab_clock::Clock;
 use iolab_html::web::{LivePart, live_course, live_now};
 use iolab_recording::Recording;
 use tokio::sync::watch;
-
-use crate::site::held;
 
 /// Shortest time between two states, ns.
 const LEAST_NS: u64 = 250_000_000;
@@ -59,37 +57,45 @@ impl Feed {
         Some(Feed { follower, states: Arc::default() })
     }
 
+    fn follower(&self) -> MutexGuard<'_, Follower> {
+        self.follower.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known_states(&self) -> MutexGuard<'_, Option<States>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether the run goes on, and its file is sound.
     pub(crate) fn is_alive(&self) -> bool {
-        let follower = held(&self.follower);
+        let follower = self.follower();
         follower.reader.goes_on() && follower.reader.trouble.is_none()
     }
 
     /// The run so far, with its findings; `None` before its plan is known.
     pub(crate) fn recording(&self) -> Option<Recording> {
-        let mut follower = held(&self.follower);
+        let mut follower = self.follower();
         follower.read();
         follower.recording()
     }
 
     /// The names of its jobs, and when it began.
     pub(crate) fn head(&self) -> (String, Option<u64>) {
-        let mut follower = held(&self.follower);
+        let mut follower = self.follower();
         follower.read();
         (follower.title(), follower.reader.growing.begun_unix_ns())
     }
 
     /// The state as of now, with all parts.
     pub(crate) fn now(&self) -> FeedState {
-        let mut follower = held(&self.follower);
+        let mut follower = self.follower();
         follower.read();
         follower.draw();
         follower.state(false)
     }
 
-    /// The state that a reader gets first. Its page has just been drawn, so charts are not drawn again.
+    /// The state that a reader gets first. Charts are those of its page, if it has one.
     fn beginning(&self) -> FeedState {
-        let mut follower = held(&self.follower);
+        let mut follower = self.follower();
         follower.read();
         if follower.course.is_empty() {
             follower.draw();
@@ -99,7 +105,7 @@ impl Feed {
 
     /// The states from now on.
     pub(crate) fn states(&self) -> States {
-        let mut states = held(&self.states);
+        let mut states = self.known_states();
         if let Some(known) = states.as_ref().filter(|known| known.has_changed().is_ok()) {
             return known.clone();
         }
@@ -114,11 +120,11 @@ impl Feed {
     /// Sends states until the run ends or nobody reads them.
     fn follow(&self, sender: &watch::Sender<Arc<FeedState>>) {
         let clock = Clock::monotonic();
-        let watch = RunWatch::begin(&held(&self.follower).reader);
+        let watch = RunWatch::begin(&self.follower().reader);
         let mut sent_ns = 0;
         loop {
             let now_ns = clock.now_ns();
-            let mut follower = held(&self.follower);
+            let mut follower = self.follower();
             // In this order: what a run appended before it ended is read.
             let goes_on = follower.reader.goes_on();
             follower.read();
@@ -147,7 +153,7 @@ impl Feed {
 
     /// Whether nobody receives what is sent. If so, the next reader gets a thread of its own.
     fn has_no_readers(&self, sender: &watch::Sender<Arc<FeedState>>) -> bool {
-        let mut states = held(&self.states);
+        let mut states = self.known_states();
         // One receiver is the feed's.
         let is_alone = sender.receiver_count() <= 1;
         if is_alone {
@@ -165,7 +171,7 @@ struct Follower {
     in_study: Option<String>,
     clock: Clock,
     found_unix_ms: u64,
-    /// Whether it has begun, the intervals, and the workers that have ended, when that was last told.
+    /// What was told last: whether it has begun, its intervals, its workers that have ended.
     known: (bool, u64, usize),
     /// The parts that are drawn as allowed.
     course: Vec<LivePart>,
