@@ -101,7 +101,10 @@ fn threads_forward_to_each_other_and_agree() {
                 scope.spawn(move || {
                     core(path, setup, async |fs: Volume| {
                         load(&fs, number, steps).await;
-                        fs.create(InodeId::ROOT, format!("done{number}").as_bytes(), Owner::default()).await.unwrap();
+                        let name = format!("done{number}");
+                        let made = fs.create(InodeId::ROOT, name.as_bytes(), Owner::default()).await;
+                        // The first core may find the file, and close, before the answer is here.
+                        assert!(matches!(made, Ok(_) | Err(Error::Closed)), "{made:?}");
                         fs.closed().await;
                     });
                 });
