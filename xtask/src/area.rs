@@ -44,10 +44,15 @@ impl TestArea {
     }
 }
 
+const PAGE: usize = 4096;
+
 /// Fills with the output of a xorshift generator (Marsaglia 2003): nothing compresses it.
 fn fill(target: &mut File, bytes: u64) -> std::io::Result<()> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut block = vec![0; 1 << 20];
+    // Aligned, so that it may be written past the page cache.
+    let mut whole = vec![0; (1 << 20) + PAGE];
+    let aligned = whole.as_ptr().align_offset(PAGE);
+    let block = &mut whole[aligned..aligned + (1 << 20)];
     let mut left = bytes;
     while left > 0 {
         for word in block.chunks_exact_mut(8) {
