@@ -47,7 +47,7 @@ impl LivePage<'_> {
     /// The document.
     pub fn html(&self) -> String {
         let facts = html! {
-            p { @if let Some(at) = self.begun_unix_ns { "Begun " (environment::date(at)) ". " } @else { "About to begin. " }
+            p { @if let Some(at) = self.begun_unix_ns { "Begun " (environment::date(at)) ". " }
                 span #connection role="status" { "This page shows the moment when it was loaded." } " "
                 a href={ "/live/" (segment(self.name)) } { "Load it again" } }
         };
