@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use iolab_archive::running::{Allowance, RunReader, RunningFile, running, stay_away_from};
-use iolab_clock::Clock;
+use iolab_clock::{Clock, thread_processor_ns};
 use iolab_outputs::{OutputError, OutputKind, Outputs};
 use iolab_recording::Recording;
 use iolab_report::{openmetrics, openmetrics_of_runs};
@@ -86,11 +86,11 @@ pub(crate) fn follow(arguments: &FollowArguments) -> Result<u8, ExitFailure> {
     let mut rest_ns = FIRST_NS;
     loop {
         let is_last = ends_within(rest_ns);
-        let begun_ns = clock.now_ns();
+        let begun_ns = thread_processor_ns();
         if let Some(text) = runs.look(arguments) {
             write(&mut outputs::beside(arguments.force, []), &arguments.to, &text)?;
             let now_ns = clock.now_ns();
-            allowance.take(now_ns, now_ns.saturating_sub(begun_ns));
+            allowance.take(now_ns, thread_processor_ns().saturating_sub(begun_ns));
             rest_ns = allowance.rest_ns(now_ns).max(BETWEEN_NS);
         }
         if is_last {

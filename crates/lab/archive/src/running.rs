@@ -76,9 +76,10 @@ impl Allowance {
     /// Most of what may be taken before it is earned, ns: short runs are followed closely.
     const AT_ONCE_NS: u64 = 100_000_000;
 
-    /// Adds what was taken until now.
+    /// Adds the processor time that was taken until now. Taking more than was allowed, as pages do
+    /// that are loaded, delays the next time by no more than the last one deserves.
     pub fn take(&mut self, now_ns: u64, took_ns: u64) {
-        self.debt_ns = self.owed_ns(now_ns).saturating_add(took_ns);
+        self.debt_ns = self.owed_ns(now_ns).min(Self::AT_ONCE_NS).saturating_add(took_ns);
         self.at_ns = now_ns;
     }
 
@@ -195,6 +196,9 @@ mod tests {
             allowance.take(now_ns + 86_400_000_000_000, TOOK_NS);
         }
         assert!(allowance.rest_ns(now_ns + 86_400_000_000_000) > 0);
+        // However many pages were loaded.
+        (0..1000).for_each(|_| allowance.take(now_ns + 86_400_000_000_000, TOOK_NS));
+        assert_eq!(allowance.rest_ns(now_ns + 86_400_000_000_000), TOOK_NS * Allowance::PART);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iolab_archive::run_files::title_in_study;
 use iolab_archive::running::{Allowance, RunReader, RunWatch, RunningFile};
-use iolab_clock::Clock;
+use iolab_clock::{Clock, thread_processor_ns};
 use iolab_html::web::{LivePart, live_course, live_now};
 use iolab_recording::Recording;
 use tokio::sync::watch;
@@ -250,12 +250,11 @@ impl Follower {
     /// Makes the findings, the charts and the devices again if the run has gone on since. Returns
     /// whether it has.
     fn draw(&mut self) -> bool {
-        let begun_ns = self.clock.now_ns();
+        let begun_ns = thread_processor_ns();
         let is_behind = std::mem::take(&mut self.is_behind);
         if is_behind {
             self.course = self.recording().map_or(Vec::new(), |recording| live_course(&recording));
-            let now_ns = self.clock.now_ns();
-            self.allowance.take(now_ns, now_ns.saturating_sub(begun_ns));
+            self.allowance.take(self.clock.now_ns(), thread_processor_ns().saturating_sub(begun_ns));
         }
         is_behind
     }
