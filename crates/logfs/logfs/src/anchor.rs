@@ -2,7 +2,7 @@
 
 use crate::Layout;
 use crate::bytes::{Put, Take};
-use crate::checksum::crc32c;
+use iolab_checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABANC";
 /// The version that is written.

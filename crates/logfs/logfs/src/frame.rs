@@ -6,7 +6,7 @@ use iolab_disk::Buffer;
 use crate::Layout;
 use crate::anchor::FramePlace;
 use crate::bytes::Take;
-use crate::checksum::{crc32c, crc32c_of_parts};
+use iolab_checksum::{crc32c, crc32c_of_parts};
 
 const MAGIC: &[u8; 4] = b"LFFR";
 /// Bytes before the payload.

@@ -10,12 +10,12 @@ use iolab_disk::RamDisk;
 use iolab_executor::{Executor, ReadyOrder, Stalled};
 
 use crate::anchor::{Anchor, ENCODED_BYTES};
-use crate::checksum::crc32c;
 use crate::frame::{HEADER_BYTES, parse};
 use crate::{
     CoreSetup, Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, Runtime,
     VerifyReads, core_setups, fsck, mkfs, open_domain,
 };
+use iolab_checksum::crc32c;
 
 const BLOCK: usize = 512;
 const CLUSTER: u32 = 16 << 10;

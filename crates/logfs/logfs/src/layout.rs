@@ -4,8 +4,8 @@ mod defaults;
 
 use crate::Error;
 use crate::bytes::{Put, Take};
-use crate::checksum::crc32c;
 use crate::cleaning::CleaningDefaults;
+use iolab_checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABLFS";
 /// The version that is written. Version 1 is read, and upgraded when the file system is opened for

@@ -31,7 +31,6 @@ mod attributes;
 mod bytes;
 mod census;
 mod checkpoint;
-mod checksum;
 mod cleaner;
 mod cleaning;
 mod clusters;

@@ -9,14 +9,13 @@
 use smallvec::SmallVec;
 
 use crate::Layout;
-use crate::checksum::{FOUR, crc32c, crc32c_of_four, crc32c_of_parts};
 use crate::record::{Proof, Record, SUMS, SumList, put_sums, with_head};
+use iolab_checksum::{FOUR, crc32c, crc32c_of_four, crc32c_of_more};
 
 /// Stands for the checksum of a block that has no known one.
 const UNKNOWN: u32 = 0;
 /// Bytes of a record without its checksums.
 const HEAD_BYTES: usize = 12;
-static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
 
 /// The checksums of the blocks that content is written to, the last one padded with zeroes; none is
 /// [`UNKNOWN`].
@@ -28,17 +27,24 @@ pub(crate) fn sums_of(content: &[u8], block_bytes: usize) -> SumList {
     sums
 }
 
+/// The checksum of a message that has the checksum `sum` so far and ends with `count` zeroes.
+fn with_zeroes(mut sum: u32, mut count: usize) -> u32 {
+    static ZEROES: [u8; 4096] = [0; 4096];
+    while count > 0 {
+        let now = count.min(ZEROES.len());
+        sum = crc32c_of_more(sum, &ZEROES[..now]);
+        count -= now;
+    }
+    sum
+}
+
 /// The checksums of up to four blocks.
 fn of_group(group: &[u8], block_bytes: usize) -> SmallVec<[u32; FOUR]> {
     let mut parts = group.chunks(block_bytes);
     let mut sums: SmallVec<[u32; FOUR]> = if group.len() == FOUR * block_bytes {
         crc32c_of_four(std::array::from_fn(|_| parts.next().unwrap_or_default())).into()
     } else {
-        let padded = |part: &[u8]| match block_bytes - part.len() {
-            0 => crc32c(part),
-            missing => crc32c_of_parts(&[part, &ZEROES[..missing]]),
-        };
-        parts.map(padded).collect()
+        parts.map(|part| with_zeroes(crc32c(part), block_bytes - part.len())).collect()
     };
     sums.iter_mut().for_each(|sum| *sum = (*sum).max(1));
     sums

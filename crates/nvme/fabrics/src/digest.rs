@@ -1,33 +1,21 @@
 //! CRC32C, the digest of headers and data (TCP, section 3.2; RFC 3720, appendix B.4).
 
-use crc_fast::{CrcAlgorithm, Digest};
-
-/// CRC32C of `bytes`.
-#[inline]
-pub fn crc32c(bytes: &[u8]) -> u32 {
-    // The algorithm has 32 bits.
-    crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
-}
+pub use iolab_checksum::crc32c;
+use iolab_checksum::crc32c_of_more;
 
 /// The digest of data that arrives in pieces.
-#[derive(Debug, Clone, Copy)]
-pub struct RunningDigest(Digest);
-
-impl Default for RunningDigest {
-    fn default() -> RunningDigest {
-        RunningDigest(Digest::new(CrcAlgorithm::Crc32Iscsi))
-    }
-}
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunningDigest(u32);
 
 impl RunningDigest {
     /// Adds the next piece.
     pub fn add(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        self.0 = crc32c_of_more(self.0, bytes);
     }
 
     /// CRC32C of all pieces.
     pub fn value(self) -> u32 {
-        self.0.finalize() as u32
+        self.0
     }
 }
 

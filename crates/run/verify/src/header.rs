@@ -13,7 +13,7 @@
 //! generation, and when the run began. The latter identifies blocks of an earlier run with the same
 //! seed.
 
-use crc_fast::CrcAlgorithm;
+use iolab_checksum::crc32c;
 use iolab_plan::VerifyKind;
 
 use crate::kind::header_bytes;
@@ -130,7 +130,7 @@ pub(crate) fn sequence_and_time(bytes: &[u8]) -> Option<(u64, u64)> {
 
 #[inline]
 fn own_sum(bytes: &[u8]) -> [u8; 4] {
-    (crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, &bytes[8..]) as u32).to_le_bytes()
+    crc32c(&bytes[8..]).to_le_bytes()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::hash::Hasher as _;
 
-use crc_fast::{CrcAlgorithm, Digest as CrcDigest};
+use iolab_checksum::crc32c_of_parts;
 use iolab_plan::VerifyKind;
 use sha2::Digest;
 
@@ -31,9 +31,17 @@ pub(crate) const fn is_weak(kind: VerifyKind) -> bool {
 /// The checksum of two concatenated parts, [`digest_bytes`] long.
 pub(crate) fn digest(kind: VerifyKind, parts: [&[u8]; 2], out: &mut [u8; LONGEST]) {
     match kind {
-        VerifyKind::Crc32c | VerifyKind::Crc32cIntel => crc::<4>(CrcAlgorithm::Crc32Iscsi, parts, out),
-        VerifyKind::Crc32 => crc::<4>(CrcAlgorithm::Crc32IsoHdlc, parts, out),
-        VerifyKind::Crc64 => crc::<8>(CrcAlgorithm::Crc64Xz, parts, out),
+        VerifyKind::Crc32c | VerifyKind::Crc32cIntel => put(&crc32c_of_parts(&parts).to_le_bytes(), out),
+        VerifyKind::Crc32 => {
+            let mut hasher = crc32fast::Hasher::new();
+            parts.iter().for_each(|part| hasher.update(part));
+            put(&hasher.finalize().to_le_bytes(), out);
+        }
+        VerifyKind::Crc64 => {
+            let mut digest = crc64fast::Digest::new();
+            parts.iter().for_each(|part| digest.write(part));
+            put(&digest.sum64().to_le_bytes(), out);
+        }
         VerifyKind::Crc16 => put(&by_table(parts, &CRC16).to_le_bytes(), out),
         VerifyKind::Crc7 => put(&[by_table_7(parts)], out),
         VerifyKind::Xxhash => {
@@ -62,18 +70,6 @@ pub fn checksum(kind: VerifyKind, bytes: &[u8]) -> [u8; LONGEST] {
     let mut sum = [0; LONGEST];
     digest(kind, [&[], bytes], &mut sum);
     sum
-}
-
-#[inline]
-fn crc<const BYTES: usize>(algorithm: CrcAlgorithm, parts: [&[u8]; 2], out: &mut [u8; LONGEST]) {
-    let sum = if parts[0].is_empty() {
-        crc_fast::checksum(algorithm, parts[1])
-    } else {
-        let mut digest = CrcDigest::new(algorithm);
-        parts.iter().for_each(|part| digest.update(part));
-        digest.finalize()
-    };
-    put(&sum.to_le_bytes()[..BYTES], out);
 }
 
 fn hash<D: Digest>(parts: [&[u8]; 2], out: &mut [u8; LONGEST]) {

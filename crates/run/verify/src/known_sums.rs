@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use crc_fast::CrcAlgorithm;
+use iolab_checksum::crc32c as sum;
 use iolab_plan::VerifyKind;
 
 use crate::content::{Origin, PIECE, SECTOR, STRETCHES, noise, stretch};
@@ -31,10 +31,6 @@ pub(crate) struct KnownSums {
     sector: Box<WordTable<STAMP>>,
     /// A register of the sum, and a piece.
     piece: Box<WordTable<4>>,
-}
-
-fn sum(bytes: &[u8]) -> u32 {
-    crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
 fn word_table<const BYTES: usize>(length: usize) -> Box<WordTable<BYTES>> {

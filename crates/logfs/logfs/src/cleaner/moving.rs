@@ -9,7 +9,6 @@ use iolab_disk::{Buffer, DeviceError};
 
 use crate::Error;
 use crate::allocation::{Slot, Stream};
-use crate::checksum::crc32c;
 use crate::cleaning::{ClusterUse, reading_plan};
 use crate::clusters::Piece;
 use crate::disk::{Disk, Transfer};
@@ -17,6 +16,7 @@ use crate::instance::{Instance, step_aside};
 use crate::record::{INLINE, Record, Relocate};
 use crate::space::Need;
 use crate::sums::sums_of;
+use iolab_checksum::crc32c;
 
 /// Pieces relocated before other tasks get a turn.
 const AT_ONCE: usize = 64;

@@ -6,8 +6,8 @@
 use iolab_disk::Buffer;
 
 use crate::bytes::{Put, Take};
-use crate::checksum::crc32c;
 use crate::{Disk, Error, Layout};
+use iolab_checksum::crc32c;
 
 /// Bytes of an encoded run.
 const RUN_BYTES: usize = 8;

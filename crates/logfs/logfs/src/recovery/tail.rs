@@ -4,11 +4,11 @@
 use super::{Doubtful, How, Walk};
 use crate::Error;
 use crate::bytes::Take;
-use crate::checksum::crc32c;
 use crate::frame::Search;
 use crate::record::{Proof, Record, Relocate};
 use crate::sums::sums_of;
 use crate::tree::Delta;
+use iolab_checksum::crc32c;
 
 /// Missing content that a doubtful frame refers to.
 #[derive(Debug, Clone, Copy)]

@@ -11,11 +11,12 @@
 
 #![allow(unsafe_code, reason = "island: call what is compiled for processors with AVX-512, and load its registers")]
 
-/// CRC32C of `bytes`; `None` if they are too few, or the processor lacks an instruction.
+/// CRC32C of a message that has the checksum `sum` so far and goes on with `bytes`; `None` if they
+/// are too few, or the processor lacks an instruction.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn crc32c(bytes: &[u8]) -> Option<u32> {
+pub(super) fn crc32c(sum: u32, bytes: &[u8]) -> Option<u32> {
     // SAFETY: the processor has all that the function needs.
-    (bytes.len() >= folding::AT_ONCE && is_possible()).then(|| unsafe { folding::crc32c(bytes) })
+    (bytes.len() >= folding::AT_ONCE && is_possible()).then(|| unsafe { folding::crc32c(sum, bytes) })
 }
 
 /// Whether the processor has the instructions.
@@ -28,7 +29,7 @@ pub(super) fn is_possible() -> bool {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn crc32c(_: &[u8]) -> Option<u32> {
+pub(super) fn crc32c(_: u32, _: &[u8]) -> Option<u32> {
     None
 }
 
@@ -87,14 +88,15 @@ mod folding {
 
     /// For at least [`AT_ONCE`] bytes.
     #[target_feature(enable = "avx512f,avx512vl,vpclmulqdq,sse4.2")]
-    pub(super) fn crc32c(bytes: &[u8]) -> u32 {
+    pub(super) fn crc32c(sum: u32, bytes: &[u8]) -> u32 {
         let (rounds, rest) = bytes.as_chunks::<AT_ONCE>();
         let (Some(first), others) = (rounds.first(), rounds.get(1..).unwrap_or_default()) else {
             unreachable!("the caller has so many bytes");
         };
         let mut registers = loaded(first);
-        // The initial value of the checksum is added to the first four bytes.
-        registers[0] = _mm512_xor_si512(registers[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(-1)));
+        // What came before is added to the first four bytes; a checksum is inverted at its end.
+        let before = _mm512_zextsi128_si512(_mm_cvtsi32_si128((!sum).cast_signed()));
+        registers[0] = _mm512_xor_si512(registers[0], before);
         let to_next_round = constant(&TO_NEXT_ROUND);
         for round in others {
             let next = loaded(round);
