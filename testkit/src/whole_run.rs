@@ -17,7 +17,7 @@ use iolab_runner::{EngineEntry, Event, RunError, RunObserver, RunRequest, RunRes
 use crate::simulated::Simulated;
 
 /// The engines of whole runs in tests.
-pub static ENGINES: &[EngineEntry] = &[EngineEntry::fast_queue::<Simulated>()];
+pub static ENGINES: &[EngineEntry] = &[EngineEntry::fast::<Simulated>()];
 
 /// A machine with nothing on it: four CPUs, no files to work on, no variables. Texts that jobs name
 /// are real.

@@ -134,6 +134,25 @@ pub trait Lane {
     /// Whether `perform` works.
     const PERFORMS: bool = false;
 
+    /// [`Lane::SYNCHRONOUS`] of this lane: the loop asks the lane itself, because one loop serves
+    /// lanes of several types behind a pointer. Only such a pointer overrides this.
+    #[inline(always)]
+    fn is_synchronous(&self) -> bool {
+        Self::SYNCHRONOUS
+    }
+
+    /// [`Lane::FUSES`] of this lane.
+    #[inline(always)]
+    fn fuses(&self) -> bool {
+        Self::FUSES
+    }
+
+    /// [`Lane::PERFORMS`] of this lane.
+    #[inline(always)]
+    fn performs(&self) -> bool {
+        Self::PERFORMS
+    }
+
     /// Takes one operation. It need not be visible to the device before `flush`.
     fn submit(&mut self, op: &Op) -> Submission;
 

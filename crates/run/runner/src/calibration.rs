@@ -31,6 +31,7 @@ use crate::deliver::Mailbox;
 use crate::hot_loop::HotLoop;
 use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::Unchecked;
+use crate::lane_opening::BoxedLane;
 use crate::launch::Clocks;
 use crate::pacing::Pacer;
 use crate::registry::{EngineEntry, LaneKind};
@@ -74,7 +75,7 @@ pub(crate) fn calibrate(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks, g
     });
     let mut text = vec![0; letter.metadata().ok()?.len() as usize];
     letter.read_exact_at(&mut text, 0).ok()?;
-    if arrived { serde_json::from_slice(&text).ok().flatten() } else { None }
+    if arrived { iolab_deserialize::json(&text).ok().flatten() } else { None }
 }
 
 /// Calibrates on the calling thread.
@@ -170,20 +171,21 @@ impl Bench<'_> {
     }
 }
 
-fn run_on<L: Lane>(
+fn run_on<L: Lane + 'static>(
     task: &Task<'_>,
     lane: L,
     stream: OpStream,
     mut pool: SlotPool,
     filler: Option<BufferFiller>,
 ) -> Result<u64, Fatal> {
-    let stretches = Stretches { task, lane, stream, pool: &mut pool, filler };
-    let origin_ns = task.clock.now_ns();
-    choice::choose(
-        task,
-        LoopInputs { arrivals: None, following: None, synchronous: L::SYNCHRONOUS, origin_ns },
-        stretches,
-    )
+    let inputs =
+        LoopInputs { arrivals: None, following: None, synchronous: L::SYNCHRONOUS, origin_ns: task.clock.now_ns() };
+    let pool = &mut pool;
+    if choice::is_detailed(task) {
+        let stretches = Stretches { task, lane: BoxedLane::new(lane), stream, pool, filler };
+        return choice::choose_detailed(task, inputs, stretches);
+    }
+    choice::choose(task, &inputs, Stretches { task, lane, stream, pool, filler })
 }
 
 /// A trial, once recorder and pacer are chosen.

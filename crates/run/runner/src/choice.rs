@@ -1,8 +1,8 @@
 //! Which loop a plan asks for: its recorder, its pacer, its queue. Chosen once, by type, before the
 //! first operation.
 //!
-//! Runs and calibrations both choose here, so that the calibrated loop is the one that runs. Lanes
-//! behind a pointer are the exception: they run with the recorder that records everything, and are
+//! Runs and calibrations both choose here, so that the calibrated loop is the one that runs. Jobs
+//! of slow engines are the exception: they run with the recorder that records everything, and are
 //! calibrated with the one that suffices.
 
 use std::sync::Arc;
@@ -96,22 +96,27 @@ pub(crate) struct LoopInputs {
     pub(crate) origin_ns: u64,
 }
 
-/// Chooses the loop of a job; of a special one, the loop without what is special in it.
-pub(crate) fn choose<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) -> Result<C::Answer, Fatal> {
+/// Whether a job is special, or has a rate, pauses, logs, or anything else that only
+/// [`DetailedRecorder`] records. Its loop does more for each operation than a call through a
+/// pointer costs, so it exists only for [`crate::lane_opening::BoxedLane`].
+pub(crate) fn is_detailed(task: &Task<'_>) -> bool {
     let plan = task.plan;
-    let LoopInputs { synchronous, origin_ns, .. } = inputs;
     let measurement = &plan.measurement;
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
-    if is_paced(plan, &inputs)
-        || is_special(task)
+    is_special(task)
+        || is_paced(plan)
         || is_logged(plan)
         || plan.errors.max_latency_ns != [0; 3]
         || plan.workload.priorities.is_some()
         || measurement.block_errors_bytes.is_some()
         || (latencies != [true; 3] && latencies != [false; 3])
-    {
-        choose_detailed(task, inputs, chosen)
-    } else if latencies == [false; 3] {
+}
+
+/// Chooses the loop of a job that is not detailed.
+pub(crate) fn choose<C: Chosen>(task: &Task<'_>, inputs: &LoopInputs, chosen: C) -> Result<C::Answer, Fatal> {
+    let plan = task.plan;
+    let LoopInputs { synchronous, origin_ns, .. } = *inputs;
+    if !plan.measurement.lat {
         chosen.go(CountingRecorder::new(tally(task, origin_ns)), Unpaced)
     } else if counts_files(plan) {
         chosen.go(PerFileRecorder::new(tally(task, origin_ns), !synchronous, plan.files.len()), Unpaced)
@@ -120,14 +125,10 @@ pub(crate) fn choose<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) 
     }
 }
 
-/// The loop that records whatever a plan asks for, at any pace.
-fn choose_detailed<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) -> Result<C::Answer, Fatal> {
+/// Chooses the loop that records whatever a plan asks for, at any pace, without what is special.
+pub(crate) fn choose_detailed<C: Chosen>(task: &Task<'_>, inputs: LoopInputs, chosen: C) -> Result<C::Answer, Fatal> {
     let recorder = detailed(task, tally(task, inputs.origin_ns), inputs.synchronous, inputs.origin_ns)?;
-    if is_paced(task.plan, &inputs) {
-        chosen.go(recorder, pacer(task.plan, inputs))
-    } else {
-        chosen.go(recorder, Unpaced)
-    }
+    if is_paced(task.plan) { chosen.go(recorder, pacer(task.plan, inputs)) } else { chosen.go(recorder, Unpaced) }
 }
 
 /// Chooses the loop of a job on a lane behind a pointer, special or not. One recorder serves all
@@ -163,8 +164,8 @@ pub(crate) fn choose_specially<C: ChosenSpecially>(
     if notes(task) { chosen.go_noting(recorder, pacer) } else { chosen.go(recorder, pacer) }
 }
 
-fn is_paced(plan: &WorkerPlan, inputs: &LoopInputs) -> bool {
-    plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some() || inputs.following.is_some()
+fn is_paced(plan: &WorkerPlan) -> bool {
+    plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some() || plan.replay.is_some()
 }
 
 fn pacer(plan: &WorkerPlan, inputs: LoopInputs) -> Paced {

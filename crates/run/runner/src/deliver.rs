@@ -40,7 +40,7 @@ impl Mailbox {
         let place = self.place()?;
         let mut text = vec![0; place.length as usize];
         self.file.read_exact_at(&mut text, u64::from(place.offset)).ok()?;
-        serde_json::from_slice(&text).ok()
+        iolab_deserialize::json(&text).ok()
     }
 
     fn place(&self) -> Option<Place> {

@@ -155,14 +155,14 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
                 }
             }
             let more = pause == Pause::Full && self.in_flight < self.queue.depth && self.unflushed > 0;
-            if self.unflushed == 0 || (!more && L::FUSES && !P::PACED && self.queue.wait_for > 0) {
+            if self.unflushed == 0 || (!more && self.lane.fuses() && !P::PACED && self.queue.wait_for > 0) {
                 return pause;
             }
             now = self.flush(now);
             if !more {
                 return pause;
             }
-            if L::SYNCHRONOUS && (R::STAMPS || P::PACED) {
+            if self.lane.is_synchronous() && (R::STAMPS || P::PACED) {
                 now = self.clock.now_ns();
             }
         }
@@ -241,7 +241,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
     pub(crate) fn flush(&mut self, mut now: u64) -> u64 {
         let answer = self.lane.flush();
         let mut submitted_ns = 0;
-        if R::STAMPS && !L::SYNCHRONOUS {
+        if R::STAMPS && !self.lane.is_synchronous() {
             now = self.clock.now_ns();
             submitted_ns = now;
             if P::PACED {

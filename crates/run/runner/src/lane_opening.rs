@@ -3,8 +3,8 @@
 //! A loop is compiled for each type of lane. For an engine whose operations take a microsecond or
 //! more (a system call with a seek before it, a library, a network), a call through a pointer is
 //! not measurable, but a further copy of the loop costs compile time and a larger program. So such
-//! engines put their lanes into a [`BoxedLane`]; and so do all engines for special jobs
-//! ([`crate::choice::is_special`]), whose loops do more for each operation.
+//! engines put their lanes into a [`BoxedLane`]; and so do all engines for detailed jobs
+//! ([`crate::choice::is_detailed`]), whose loops do more for each operation.
 
 use iolab_engine::{
     Completions, Extent, Lane, LaneError, LaneRequest, Op, OpenError, Submission, TrimRanges, Wait, ZoneCall,
@@ -88,67 +88,77 @@ impl<L: Lane> PointedLane for L {
     }
 }
 
-/// A lane of any engine, reached through a pointer. Its parameters are the constants of the lane
-/// inside.
-pub(crate) struct BoxedLane<const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool>(Box<dyn PointedLane>);
+/// A lane of any engine, reached through a pointer.
+pub(crate) struct BoxedLane {
+    inner: Box<dyn PointedLane>,
+    synchronous: bool,
+    fuses: bool,
+    performs: bool,
+}
 
-impl<const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool> BoxedLane<SYNCHRONOUS, FUSES, PERFORMS> {
+impl BoxedLane {
     pub(crate) fn new<L: Lane + 'static>(lane: L) -> Self {
-        const {
-            assert!(
-                L::SYNCHRONOUS == SYNCHRONOUS && L::FUSES == FUSES && L::PERFORMS == PERFORMS,
-                "the constants are those of the lane inside"
-            );
-        }
-        BoxedLane(Box::new(lane))
+        BoxedLane { inner: Box::new(lane), synchronous: L::SYNCHRONOUS, fuses: L::FUSES, performs: L::PERFORMS }
     }
 }
 
-impl<const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool> Lane
-    for BoxedLane<SYNCHRONOUS, FUSES, PERFORMS>
-{
-    const SYNCHRONOUS: bool = SYNCHRONOUS;
-    const FUSES: bool = FUSES;
-    const PERFORMS: bool = PERFORMS;
+impl Lane for BoxedLane {
+    /// What lanes have in common that can be any.
+    const SYNCHRONOUS: bool = false;
+
+    #[inline]
+    fn is_synchronous(&self) -> bool {
+        self.synchronous
+    }
+
+    #[inline]
+    fn fuses(&self) -> bool {
+        self.fuses
+    }
+
+    #[inline]
+    fn performs(&self) -> bool {
+        self.performs
+    }
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {
-        self.0.submit(op)
+        self.inner.submit(op)
     }
 
     #[inline]
     fn flush(&mut self) -> Result<(), LaneError> {
-        self.0.flush()
+        self.inner.flush()
     }
 
     #[inline]
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        self.0.reap(wait, out)
+        self.inner.reap(wait, out)
     }
 
     #[inline]
     fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
-        self.0.flush_and_reap(wait, out)
+        self.inner.flush_and_reap(wait, out)
     }
 
     #[inline]
     fn perform(&mut self, op: &Op) -> Result<i32, i32> {
-        self.0.perform(op)
+        self.inner.perform(op)
     }
 
     fn set_trim_ranges(&mut self, ranges: TrimRanges) -> Result<(), i32> {
-        self.0.set_trim_ranges(ranges)
+        self.inner.set_trim_ranges(ranges)
     }
 
     fn zone_call(&mut self, file: u32, call: ZoneCall<'_>) -> Result<(), i32> {
-        self.0.zone_call(file, call)
+        self.inner.zone_call(file, call)
     }
 
     fn ends(&self) -> bool {
-        self.0.ends()
+        self.inner.ends()
     }
 
     fn notes(&self) -> &[String] {
-        self.0.notes()
+        self.inner.notes()
     }
 }

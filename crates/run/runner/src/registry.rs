@@ -35,50 +35,21 @@ pub struct EngineEntry {
 }
 
 impl EngineEntry {
-    /// The entry of an engine with a queue, with loops compiled for its lane. Only its special jobs
-    /// share loops with other engines.
-    pub const fn fast_queue<E: Engine>() -> EngineEntry {
-        EngineEntry::fast::<E, false, false, false>()
-    }
-
-    /// The same for an engine that submits and waits in one call ([`iolab_engine::Lane::FUSES`]).
-    pub const fn fast_fusing<E: Engine>() -> EngineEntry {
-        EngineEntry::fast::<E, false, true, false>()
-    }
-
-    /// The same for an engine that finishes operations in submission.
-    pub const fn fast_calls<E: Engine>() -> EngineEntry {
-        EngineEntry::fast::<E, true, false, false>()
-    }
-
-    /// The same for an engine that performs ([`iolab_engine::Lane::PERFORMS`]).
-    pub const fn fast_performer<E: Engine>() -> EngineEntry {
-        EngineEntry::fast::<E, true, false, true>()
-    }
-
-    /// The entry of an engine with a queue whose operations take a microsecond or more. It shares
-    /// its loops with all others of this kind.
-    pub const fn slow_queue<E: Engine>() -> EngineEntry {
-        EngineEntry::living::<E>(boxed::<E, false, false, false>)
-    }
-
-    /// The same for an engine that finishes operations in submission.
-    pub const fn slow_calls<E: Engine>() -> EngineEntry {
-        EngineEntry::living::<E>(boxed::<E, true, false, false>)
-    }
-
-    /// The same for an engine that performs ([`iolab_engine::Lane::PERFORMS`]).
-    pub const fn slow_performer<E: Engine>() -> EngineEntry {
-        EngineEntry::living::<E>(boxed::<E, true, false, true>)
-    }
-
-    const fn fast<E: Engine, const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool>() -> EngineEntry {
+    /// The entry of an engine with loops compiled for its lane. Only its detailed jobs share loops
+    /// with other engines.
+    pub const fn fast<E: Engine>() -> EngineEntry {
         EngineEntry::living::<E>(|task| {
-            if choice::is_special(task) {
-                return boxed::<E, SYNCHRONOUS, FUSES, PERFORMS>(task);
+            if choice::is_detailed(task) {
+                return boxed::<E>(task);
             }
             worker::live(task, &E::DESCRIPTION, E::open, worker::plain_loops)
         })
+    }
+
+    /// The entry of an engine whose operations take a microsecond or more. It shares its loops with
+    /// all others of this kind.
+    pub const fn slow<E: Engine>() -> EngineEntry {
+        EngineEntry::living::<E>(boxed::<E>)
     }
 
     const fn living<E: Engine>(live: fn(&Task<'_>) -> WorkerRecording) -> EngineEntry {
@@ -99,10 +70,8 @@ impl EngineEntry {
 }
 
 /// Runs a worker on the lanes of an engine, which share loops with other engines.
-fn boxed<E: Engine, const SYNCHRONOUS: bool, const FUSES: bool, const PERFORMS: bool>(
-    task: &Task<'_>,
-) -> WorkerRecording {
-    let open = |request: &LaneRequest<'_>| E::open(request).map(BoxedLane::<SYNCHRONOUS, FUSES, PERFORMS>::new);
+fn boxed<E: Engine>(task: &Task<'_>) -> WorkerRecording {
+    let open = |request: &LaneRequest<'_>| E::open(request).map(BoxedLane::new);
     worker::live(task, &E::DESCRIPTION, open, worker::all_loops)
 }
 

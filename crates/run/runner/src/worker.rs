@@ -59,9 +59,9 @@ struct Stage {
 /// The loops that are compiled for a lane: [`plain_loops`] or [`all_loops`].
 pub(crate) type Loops<L> = for<'a, 'b> fn(Measured<'a, 'b, L>, LoopInputs) -> Result<Stop, Fatal>;
 
-/// The loops of jobs that are not special.
+/// The loops of jobs that are not detailed.
 pub(crate) fn plain_loops<L: Lane>(measured: Measured<'_, '_, L>, inputs: LoopInputs) -> Result<Stop, Fatal> {
-    choice::choose(measured.task, inputs, measured)
+    choice::choose(measured.task, &inputs, measured)
 }
 
 /// The loops of all jobs.
@@ -76,6 +76,14 @@ pub(crate) fn live<L: Lane + 'static>(
     open: OpenLane<L>,
     loops: Loops<L>,
 ) -> WorkerRecording {
+    live_through(task, engine, &mut |stage, recording| perform(task, (open, loops), stage, recording))
+}
+
+/// What a worker does on its lanes, from the first to be opened to the last one closed.
+type Perform<'a> = &'a mut dyn FnMut(Stage, &mut WorkerRecording) -> Result<Stop, Fatal>;
+
+/// As [`live`], for any lanes: compiled once.
+fn live_through(task: &Task<'_>, engine: &EngineDescription, perform: Perform<'_>) -> WorkerRecording {
     let mut recording = WorkerRecording { number: task.plan.number, pid: thread_id(), ..WorkerRecording::default() };
     if task.worker_control.wait_for_gate(GATE_SET_UP) != Order::None {
         return recording;
@@ -95,7 +103,7 @@ pub(crate) fn live<L: Lane + 'static>(
     };
     let outcome = set_up(task, engine).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
-        perform(task, (open, loops), stage, &mut recording)
+        perform(stage, &mut recording)
     });
     recording.outcome = match outcome {
         Ok(Stop::Interrupt) => WorkerOutcome::Interrupted,
@@ -168,7 +176,7 @@ fn perform<L: Lane + 'static>(
     };
     if plan.queue.offload {
         let threads = OffloadThreads::start(open_lane, plan, &stage.files, stage.pool.view())?;
-        let open = |_: &OpenFiles, _: PoolView| threads.lane().map(BoxedLane::<false, false, false>::new);
+        let open = |_: &OpenFiles, _: PoolView| threads.lane().map(BoxedLane::new);
         return on_lane(task, &mut stage, recording, (&open, all_loops));
     }
     on_lane(task, &mut stage, recording, (&open, loops))
@@ -192,8 +200,9 @@ fn on_lane<L: Lane>(
     }
     let origin_ns = task.worker_control.origin_ns();
     let (arrivals, following) = (stage.arrivals.take(), stage.following.take());
+    let synchronous = lane.is_synchronous();
     let measured = Measured { task, stage, recording, origin_ns, lane, open };
-    loops(measured, LoopInputs { arrivals, following, synchronous: L::SYNCHRONOUS, origin_ns })
+    loops(measured, LoopInputs { arrivals, following, synchronous, origin_ns })
 }
 
 /// The measured part, once recorder and pacer are chosen.

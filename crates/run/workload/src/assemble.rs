@@ -109,28 +109,34 @@ struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
+    /// The most frequent placements, with blocks of fixed sizes, are compiled into streams of their
+    /// own. The others are called through a pointer: they draw or look up more for each operation
+    /// than such a call takes, and their streams would be four times as much code.
     fn placed(self) -> Result<Box<dyn Source>, WorkloadError> {
         let lengths: Vec<u64> = self.files.iter().map(|extent| extent.length_bytes).collect();
-        let (plan, shape) = (self.plan, self.shape.clone());
-        if self.is_sequenced() || plan.stride.is_some() {
-            let placement = self.wrapped(&lengths)?;
-            return self.sized(placement);
+        let shape = self.shape.clone();
+        match (self.fixed_sizes(), self.kind()) {
+            (Some(sizes), Some(Kind::Sequential)) => self.directed(Sequential::new(&shape, &lengths), sizes),
+            (Some(sizes), Some(Kind::Uniform)) => self.directed(Uniform::new(&shape, &lengths), sizes),
+            (Some(sizes), Some(Kind::Permuted)) => self.directed(Once::<PermutedWalk>::new(&shape, &lengths), sizes),
+            (Some(sizes), Some(Kind::ShiftRegister)) => {
+                self.directed(Once::<ShiftRegisterWalk>::new(&shape, &lengths), sizes)
+            }
+            (Some(sizes), _) => {
+                let placement = self.boxed(&lengths)?;
+                self.directed(placement, sizes)
+            }
+            (None, _) => {
+                let (placement, sizes) = (self.boxed(&lengths)?, DrawnSizes::new(self.plan));
+                self.directed(placement, sizes)
+            }
         }
-        if let Some(fill) = &plan.sprandom {
-            return match plan.generator {
-                RandomGenerator::Default => self.sized(Sprandom::<PermutedWalk>::new(fill, &shape, &lengths)),
-                RandomGenerator::Lfsr => self.sized(Sprandom::<ShiftRegisterWalk>::new(fill, &shape, &lengths)),
-            };
-        }
-        match Kind::of(plan, &shape) {
-            Kind::Sequential => self.sized(Sequential::new(&shape, &lengths)),
-            Kind::Skipping => self.sized(Skipping::new(&shape, &lengths, plan.pattern.skip_bytes)),
-            Kind::Uniform => self.sized(Uniform::new(&shape, &lengths)),
-            Kind::Permuted => self.sized(Once::<PermutedWalk>::new(&shape, &lengths)),
-            Kind::ShiftRegister => self.sized(Once::<ShiftRegisterWalk>::new(&shape, &lengths)),
-            Kind::Mapped => self.sized(Mapped::new(&shape, &lengths)),
-            Kind::Skewed => self.sized(Skewed::new(plan, &shape, &lengths)?),
-        }
+    }
+
+    /// The kind of a placement that is not wrapped in others.
+    fn kind(&self) -> Option<Kind> {
+        let is_plain = !self.is_sequenced() && self.plan.stride.is_none() && self.plan.sprandom.is_none();
+        is_plain.then(|| Kind::of(self.plan, &self.shape))
     }
 
     /// Whether random and sequential operations are mixed, or offsets repeated.
@@ -143,9 +149,17 @@ impl Assembly<'_> {
         pattern.every > 1 || partly
     }
 
-    /// The rarer combinations, as trait objects.
-    fn wrapped(&self, lengths: &[u64]) -> Result<Box<dyn Placement>, WorkloadError> {
+    fn boxed(&self, lengths: &[u64]) -> Result<Box<dyn Placement>, WorkloadError> {
         let (plan, shape) = (self.plan, &self.shape);
+        if let Some(fill) = &plan.sprandom
+            && plan.stride.is_none()
+            && !self.is_sequenced()
+        {
+            return Ok(match plan.generator {
+                RandomGenerator::Default => Box::new(Sprandom::<PermutedWalk>::new(fill, shape, lengths)),
+                RandomGenerator::Lfsr => Box::new(Sprandom::<ShiftRegisterWalk>::new(fill, shape, lengths)),
+            });
+        }
         let Some(stride) = plan.stride else { return self.perhaps_sequenced(lengths) };
         let least = shape.least_of_all();
         if stride.range_bytes < least {
@@ -158,25 +172,22 @@ impl Assembly<'_> {
 
     fn perhaps_sequenced(&self, lengths: &[u64]) -> Result<Box<dyn Placement>, WorkloadError> {
         let (plan, shape) = (self.plan, &self.shape);
-        let within = boxed(plan, shape, lengths)?;
+        let within = of_kind(plan, shape, lengths)?;
         if !self.is_sequenced() {
             return Ok(within);
         }
         Ok(Box::new(Sequenced::new(plan, shape, lengths, within)))
     }
 
-    fn sized<P: Placement + 'static>(self, placement: P) -> Result<Box<dyn Source>, WorkloadError> {
+    /// The sizes, if each direction has one.
+    fn fixed_sizes(&self) -> Option<FixedSizes> {
         let fixed = |index: usize| match self.plan.block_sizes[index] {
             BlockSizes::Fixed(bytes) => Some(bytes),
             _ => None,
         };
         let all_fixed = self.shape.used.iter().all(|direction| fixed(direction.index()).is_some());
-        if all_fixed && !self.plan.sizes_by_randomness {
-            let sizes = FixedSizes([0, 1, 2].map(|index| fixed(index).unwrap_or(0)));
-            return self.directed(placement, sizes);
-        }
-        let sizes = DrawnSizes::new(self.plan);
-        self.directed(placement, sizes)
+        (all_fixed && !self.plan.sizes_by_randomness)
+            .then(|| FixedSizes([0, 1, 2].map(|index| fixed(index).unwrap_or(0))))
     }
 
     fn directed<P, S>(self, placement: P, sizes: S) -> Result<Box<dyn Source>, WorkloadError>
@@ -218,7 +229,7 @@ where
     Box::new(Stream::new(plan, budget, parts))
 }
 
-fn boxed(plan: &WorkloadPlan, shape: &Shape, lengths: &[u64]) -> Result<Box<dyn Placement>, WorkloadError> {
+fn of_kind(plan: &WorkloadPlan, shape: &Shape, lengths: &[u64]) -> Result<Box<dyn Placement>, WorkloadError> {
     Ok(match Kind::of(plan, shape) {
         Kind::Sequential => Box::new(Sequential::new(shape, lengths)),
         Kind::Skipping => Box::new(Skipping::new(shape, lengths, plan.pattern.skip_bytes)),

@@ -32,7 +32,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
         if now >= until_ns {
             return now;
         }
-        if L::PERFORMS {
+        if self.lane.performs() {
             return self.perform_all(now, until_ns);
         }
         let mut now = now;
@@ -54,7 +54,7 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             turns += 1;
             let wait = Wait { at_least: 1, timeout_ns: until_ns.saturating_sub(now).max(1) };
             done.clear();
-            reaped = if R::STAMPS && !L::FUSES && !L::SYNCHRONOUS {
+            reaped = if R::STAMPS && !lane.fuses() && !lane.is_synchronous() {
                 let flushed = lane.flush();
                 slot.submitted_ns = clock.now_ns();
                 flushed.and_then(|()| lane.reap(wait, done))
