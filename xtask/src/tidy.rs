@@ -12,6 +12,7 @@ mod links;
 mod names;
 mod orphans;
 mod ratchet;
+mod reading;
 mod sizes;
 mod suite_builds;
 mod type_names;
@@ -28,6 +29,7 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     findings.extend(comment_width::check(repository));
     findings.extend(debug_text::check(repository));
     findings.extend(orphans::check(repository));
+    findings.extend(reading::check(repository));
     findings.extend(suite_builds::check(repository));
     findings.extend(type_names::check(repository));
     findings.extend(words::check(repository));

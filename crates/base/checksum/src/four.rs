@@ -8,7 +8,8 @@
 
 #![allow(unsafe_code, reason = "island: call what is compiled for processors with SSE 4.2")]
 
-use super::FOUR;
+/// Blocks whose checksums are computed together.
+pub const FOUR: usize = 4;
 
 /// CRC32C of each block; `None` if they have different lengths, or the processor has no instruction
 /// for it.

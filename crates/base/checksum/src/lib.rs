@@ -1,13 +1,15 @@
 //! CRC32C (RFC 3720, appendix B.4).
 //!
-//! logfs computes it for everything that it writes and compares it for everything that it reads, and
-//! so do NVMe over fabrics with digests and verified jobs, so its speed matters. Where the processor
-//! multiplies 64 bytes at once ([`wide`]), that is the fastest way. Elsewhere, the crate `crc32c` has
-//! three chains of CRC instructions and combines their results; four blocks of the same length need
-//! no combining ([`four`]).
+//! logfs computes it for everything that it writes and compares it for everything that it reads,
+//! and so do NVMe over fabrics with digests and verified jobs, so its speed matters. Where the
+//! processor multiplies 64 bytes at once ([`wide`]), that is the fastest way. Elsewhere, the crate
+//! `crc32c` has three chains of CRC instructions and combines their results; four blocks of the
+//! same length need no combining ([`four`]).
 
 mod four;
 mod wide;
+
+pub use four::FOUR;
 
 /// CRC32C of `bytes`.
 #[inline]
@@ -20,9 +22,6 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 pub fn crc32c_of_more(sum: u32, bytes: &[u8]) -> u32 {
     wide::crc32c(sum, bytes).unwrap_or_else(|| crc32c::crc32c_append(sum, bytes))
 }
-
-/// Blocks whose checksums [`crc32c_of_four`] computes together.
-pub const FOUR: usize = 4;
 
 /// CRC32C of each of four blocks. This is fastest if they have the same length.
 pub fn crc32c_of_four(blocks: [&[u8]; FOUR]) -> [u32; FOUR] {

@@ -1,4 +1,4 @@
-//! Stable sorting in one copy of machine code.
+//! Stable sorting in one copy of machine code, and sorted maps and sets without sorting.
 //!
 //! The standard library's sort is compiled again for each type and each comparison: some 7 KB of
 //! code for each call, of which this program has more than a hundred. Here, one copy of that code
@@ -22,6 +22,19 @@ pub trait Arrange<T> {
     /// As [`slice::sort_by_key`].
     fn arrange_by_key<K: Ord>(&mut self, key: impl FnMut(&T) -> K);
 }
+
+/// Collecting into sorted maps and sets.
+pub trait Gather: Iterator + Sized {
+    /// As [`Iterator::collect`], which would sort all items first if this is a map or a set of the
+    /// standard library. Here, they are inserted one by one.
+    fn gather<C: Default + Extend<Self::Item>>(self) -> C {
+        let mut all = C::default();
+        all.extend(self);
+        all
+    }
+}
+
+impl<I: Iterator> Gather for I {}
 
 impl<T> Arrange<T> for [T] {
     fn arrange(&mut self)
@@ -68,11 +81,21 @@ fn move_to<T>(items: &mut [T], places: &mut [usize]) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use proptest::prelude::*;
 
-    use super::Arrange;
+    use super::{Arrange, Gather};
 
     proptest! {
+        #[test]
+        fn gathering_is_collecting(items in prop::collection::vec((0..20_u8, 0..9_u8), 0..60)) {
+            let gathered: BTreeMap<u8, u8> = items.iter().copied().gather();
+            prop_assert_eq!(gathered, items.iter().copied().collect::<BTreeMap<u8, u8>>());
+            let gathered: BTreeSet<(u8, u8)> = items.iter().copied().gather();
+            prop_assert_eq!(gathered, items.into_iter().collect::<BTreeSet<(u8, u8)>>());
+        }
+
         #[test]
         fn arranging_is_stable_sorting(keys in prop::collection::vec(0..20_u8, 0..200)) {
             let mut ours: Vec<(u8, usize)> = keys.iter().copied().zip(0..).collect();

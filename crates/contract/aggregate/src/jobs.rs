@@ -6,6 +6,7 @@
 //! group's workers, so that a minimum is a moment that existed (fio adds the workers' extremes,
 //! which need not be simultaneous).
 
+use iolab_order::Arrange;
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
 use iolab_recording::{
     BlockErrors, DepthUse, DriftRecording, LoopOverhead, LoopsOfWorkers, Recording, ScheduleRecording, SyncRecording,
@@ -167,7 +168,7 @@ pub(crate) fn job_figures<'a>(
 
 fn hosts<'a>(members: &[Member<'a>], recording: &'a Recording) -> Vec<&'a str> {
     let mut names: Vec<&str> = members.iter().filter_map(|(plan, _)| recording.host_name(plan.host)).collect();
-    names.sort_unstable();
+    names.arrange();
     names.dedup();
     names
 }

@@ -1,5 +1,6 @@
 //! The sums of a reporting group: what `Run status group` lines say.
 
+use iolab_order::Arrange;
 use iolab_plan::MeasurementPlan;
 
 use crate::direction::DirectionFigures;
@@ -41,7 +42,7 @@ pub struct RunStatusLine {
 
 pub(crate) fn run_status<'a>(jobs: &[JobFigures<'a>]) -> Vec<RunStatus<'a>> {
     let mut numbers: Vec<u32> = jobs.iter().map(|job| job.plan.group).collect();
-    numbers.sort_unstable();
+    numbers.arrange();
     numbers.dedup();
     numbers.into_iter().filter_map(|number| group_status(number, jobs)).collect()
 }

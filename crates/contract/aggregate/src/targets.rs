@@ -3,6 +3,7 @@
 //! Two runs on the same storage have the same list, however they reached it: a loop device counts
 //! as the disk beneath it. Nothing here knows an engine by its name.
 
+use iolab_order::Arrange;
 use std::fmt;
 
 use iolab_plan::Reach;
@@ -60,7 +61,7 @@ pub fn targets(recording: &Recording) -> Vec<ReachedStorage> {
             }
         }
     }
-    all.sort_unstable();
+    all.arrange();
     all.dedup();
     all
 }

@@ -19,6 +19,7 @@
 //! A limit of this definition: workers of one stage that begin at different times (`startdelay`)
 //! overlap only partly, and the rate is that of the overlap. The intervals show what happened when.
 
+use iolab_order::Arrange;
 use iolab_plan::{Direction, PerDirection};
 use iolab_recording::{DirectionRecording, WorkerRecording};
 
@@ -39,7 +40,7 @@ impl Throughput {
     /// The sum of some directions of workers, stage by stage.
     pub fn of(directions: &[Direction], members: &[Member<'_>]) -> Throughput {
         let mut stages: Vec<u32> = members.iter().map(|(plan, _)| plan.stage).collect();
-        stages.sort_unstable();
+        stages.arrange();
         stages.dedup();
         let of_stage = |stage: u32| {
             let own = members.iter().filter(|(plan, _)| plan.stage == stage);

@@ -1,5 +1,6 @@
 //! What a folder holds, checked before anything in it is touched.
 
+use iolab_order::Arrange;
 use std::path::Path;
 
 use crate::{ErrorKind, Existing, OpenRequest, StoreError, StoreKind};
@@ -38,7 +39,7 @@ fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
     for entry in std::fs::read_dir(folder)? {
         names.push(entry?.file_name().to_string_lossy().into_owned());
     }
-    names.sort();
+    names.arrange();
     Ok(names)
 }
 

@@ -5,6 +5,7 @@
 //! share of the time per I/O, and the one judgement, whether this share is too large. It is a lower
 //! bound: caches are warm, and nothing else happens between two operations.
 
+use iolab_order::{Arrange, Gather};
 use std::collections::{BTreeMap, BTreeSet};
 
 use iolab_plan::{Reach, WorkerPlan};
@@ -82,7 +83,7 @@ pub struct LoopOverhead {
 impl TimerLateness {
     /// Statistics of sleeps of `asked_ns`: how late they ended.
     pub fn of(asked_ns: u64, mut late_ns: Vec<u64>) -> TimerLateness {
-        late_ns.sort_unstable();
+        late_ns.arrange();
         let rank = |percent: usize| {
             let rank = (late_ns.len() * percent).div_ceil(100);
             late_ns.get(rank.saturating_sub(1)).copied().unwrap_or(0)
@@ -109,7 +110,7 @@ impl LoopsOfWorkers<'_> {
     pub fn overheads(&self, members: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<LoopOverhead> {
         let by_number: Members<'_> = members.iter().map(|(plan, worker)| (plan.number, (*plan, *worker))).collect();
         let of = |number: &u32| self.places.range((*number, 0)..=(*number, usize::MAX)).map(|(_, place)| *place);
-        let places: BTreeSet<usize> = by_number.keys().flat_map(of).collect();
+        let places: BTreeSet<usize> = by_number.keys().flat_map(of).gather();
         let costs = places.into_iter().map(|place| &self.calibration.loops[place]);
         costs.filter_map(|cost| self.calibration.overhead(cost, &by_number)).collect()
     }

@@ -45,7 +45,7 @@ impl RecordingError {
         if error.is_eof() && text.trim_start().starts_with('{') {
             return RecordingError::CutOff { bytes: text.len() };
         }
-        match serde_json::from_slice::<Fio>(text.as_bytes()) {
+        match iolab_deserialize::json::<Fio>(text.as_bytes()) {
             Ok(Fio { version }) => RecordingError::FioReport { version: version.trim_start_matches("fio-").to_owned() },
             Err(_) => RecordingError::Shape(error),
         }
@@ -72,11 +72,11 @@ impl Recording {
         let wrong = |error: serde_json::Error| RecordingError::of(text, error);
         // From bytes, as the entries of partial recordings are, so that the types are compiled for
         // one kind of reader.
-        let header: Header = serde_json::from_slice(text.as_bytes()).map_err(wrong)?;
+        let header: Header = iolab_deserialize::json(text.as_bytes()).map_err(wrong)?;
         if !(u64::from(FORMAT)..=u64::from(FORMAT_OF_SEVERAL_HOSTS)).contains(&header.iolab_recording) {
             return Err(RecordingError::Format { found: header.iolab_recording });
         }
-        let recording: Recording = serde_json::from_slice(text.as_bytes()).map_err(wrong)?;
+        let recording: Recording = iolab_deserialize::json(text.as_bytes()).map_err(wrong)?;
         recording.check()?;
         Ok(recording)
     }

@@ -167,11 +167,11 @@ fn take(bytes: &mut &[u8]) -> Result<Entry, &'static str> {
             .map(|recording| Entry::Start(Box::new(recording))),
         BEGUN => iolab_histogram::take_varint(&mut &*payload).map(|unix_ns| Entry::Begun { unix_ns }),
         INTERVAL => take_interval(payload).map(|(worker, interval)| Entry::Interval(worker, interval)),
-        WORKER => serde_json::from_slice(payload)
+        WORKER => iolab_deserialize::json(payload)
             .ok()
             .filter(|worker: &WorkerRecording| worker.check("").is_ok())
             .map(|worker| Entry::Worker(Box::new(worker))),
-        OBSERVED => serde_json::from_slice(payload)
+        OBSERVED => iolab_deserialize::json(payload)
             .ok()
             .filter(|news: &Observations| news.check().is_ok())
             .map(|news| Entry::Observed(Box::new(news))),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use iolab_options::HIDDEN;
-use iolab_order::Arrange;
+use iolab_order::{Arrange, Gather};
 use iolab_plan::{BufferContent, BufferMemory, Plan, WorkerPlan};
 
 use crate::recording::Recording;
@@ -48,7 +48,7 @@ impl Redaction {
         options: impl IntoIterator<Item = (String, String, String)>,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Redaction {
-        let options = options.into_iter().map(|(option, text, written)| ((option, text), written)).collect();
+        let options = options.into_iter().map(|(option, text, written)| ((option, text), written)).gather();
         let variables = variables.into_iter().filter(|(_, value)| !value.is_empty());
         let removed = |(name, value)| Removed { value, replacement: format!("${{{name}}}"), is_secret: false };
         let mut redaction =

@@ -7,6 +7,7 @@
 mod plan;
 
 use iolab_histogram::check_buckets;
+use iolab_order::Arrange;
 use iolab_plan::PerDirection;
 
 use crate::network::NetworkSample;
@@ -290,7 +291,7 @@ impl Observations {
         }
         let mut names: Vec<(u32, &str)> =
             self.devices.iter().map(|device| (device.host, device.name.as_str())).collect();
-        names.sort_unstable();
+        names.arrange();
         must(names.is_sorted_by(|one, next| one < next), place, "a device is there twice")?;
         let hosts = self.network.iter().map(|network| network.host);
         must(hosts.is_sorted_by(|one, next| one < next), place, "a network is there twice, or out of order")?;
@@ -338,7 +339,7 @@ fn check_series<Sample: NetworkSample>(all: &[SampleSeries<Sample>], place: &str
         series.samples.iter().try_for_each(|sample| within(&sample.numbers(), MOST_BYTES, place))?;
     }
     let mut names: Vec<&str> = all.iter().map(|series| series.name.as_str()).collect();
-    names.sort_unstable();
+    names.arrange();
     must(names.is_sorted_by(|one, next| one < next), || place.to_owned(), "a name is there twice")
 }
 

@@ -68,7 +68,7 @@ impl<R: Read> Reader<R> {
         let (mut at, mut payload) = (mark.len() as u64, Vec::new());
         let facts = match frame::read(&mut input, &mut payload, &mut at)? {
             Found::Frame(frame::FACTS) => {
-                serde_json::from_slice(&payload).map_err(|_| ReadError::NoFacts("its facts cannot be read"))?
+                iolab_deserialize::json(&payload).map_err(|_| ReadError::NoFacts("its facts cannot be read"))?
             }
             Found::Frame(_) => return Err(ReadError::NoFacts("it does not start with a facts frame")),
             Found::Nothing => return Err(ReadError::NoFacts("the file is cut off")),
@@ -134,13 +134,13 @@ impl<R: Read> Reader<R> {
         match kind {
             frame::FILE => {
                 let file: File =
-                    serde_json::from_slice(&self.payload).map_err(|_| "an entry of a file cannot be read")?;
+                    iolab_deserialize::json(&self.payload).map_err(|_| "an entry of a file cannot be read")?;
                 self.room_for(self.files.len(), file.path.len())?;
                 self.files.push(file);
             }
             frame::THREAD => {
                 let thread: Thread =
-                    serde_json::from_slice(&self.payload).map_err(|_| "an entry of a thread cannot be read")?;
+                    iolab_deserialize::json(&self.payload).map_err(|_| "an entry of a thread cannot be read")?;
                 self.room_for(self.threads.len(), thread.name.len())?;
                 self.threads.push(thread);
             }
@@ -158,7 +158,7 @@ impl<R: Read> Reader<R> {
                 }
             }
             frame::END => {
-                self.end = Some(serde_json::from_slice(&self.payload).map_err(|_| "the end cannot be read")?);
+                self.end = Some(iolab_deserialize::json(&self.payload).map_err(|_| "the end cannot be read")?);
             }
             frame::OPTIONAL.. => {}
             _ => return Err("a frame of a newer format version"),

@@ -4,6 +4,7 @@
 //! secret options that they resemble.
 
 use iolab_options::address_passwords;
+use iolab_order::Arrange;
 use iolab_text::closest;
 
 use crate::collect::engine_option;
@@ -23,7 +24,7 @@ impl<'a> SecretNames<'a> {
         let tables = engines.iter().filter_map(|engine| surroundings.engine_options(engine)).chain([crate::OPTIONS]);
         let entries = tables.flatten().filter(|entry| entry.is_secret);
         let mut names: Vec<_> = entries.flat_map(|entry| entry.aliases.iter().chain([&entry.name])).copied().collect();
-        names.sort_unstable();
+        names.arrange();
         names.dedup();
         SecretNames { surroundings, names }
     }

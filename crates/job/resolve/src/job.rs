@@ -9,6 +9,7 @@
 //! table and this crate. It becomes an error that says so (never a panic on a user's job), and the
 //! same test finds it.
 
+use iolab_order::Gather;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -263,7 +264,7 @@ pub(crate) fn split_suffix(text: String) -> (String, Option<String>) {
 
 /// Options as written by the user.
 pub(crate) fn texts(settings: &Settings) -> BTreeMap<String, String> {
-    settings.iter().map(|(name, setting)| (name.to_owned(), setting.text.clone())).collect()
+    settings.iter().map(|(name, setting)| (name.to_owned(), setting.text.clone())).gather()
 }
 
 /// Fills a triple as fio does. Directions after the last comma take the last value. Empty

@@ -1,6 +1,7 @@
 //! What is measured and how it is shown.
 
 use iolab_options::Direction;
+use iolab_order::Arrange;
 use iolab_plan::{ClockChoice, FilePlan, LimitPlan, MeasurementPlan, PercentilePlan, UnifiedReporting, WorkloadPlan};
 
 use crate::job::Job;
@@ -147,7 +148,7 @@ fn block_errors(job: &Job<'_>, workload: &WorkloadPlan, files: &[FilePlan]) -> O
 /// Percentiles of a latency require that it is measured.
 fn percentiles(job: &Job<'_>, slat: bool, clat: bool, lat: bool) -> PercentilePlan {
     let mut list = job.value("percentile_list", readings::floats);
-    list.sort_by(f64::total_cmp);
+    list.arrange_by(f64::total_cmp);
     let wanted = |name, measured: bool| {
         let asked = job.on(name);
         if asked && job.has(name) && !measured {

@@ -6,6 +6,7 @@
 
 use iolab_jobfile::DiagnosticSeverity;
 use iolab_options::PerDirection;
+use iolab_order::Arrange;
 
 use crate::job::Job;
 use crate::request::{Overrides, ResolveRequest};
@@ -71,7 +72,7 @@ fn hosts(job: &Job<'_>) -> Option<Hosts> {
             }
         }
     }
-    ranks.sort_unstable();
+    ranks.arrange();
     ranks.dedup();
     if are_numbers {
         return Some(Hosts::Ranks(ranks));

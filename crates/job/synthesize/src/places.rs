@@ -1,6 +1,7 @@
 //! Offsets of transfers: after the last one, over its tail again, at the same place, or elsewhere;
 //! and the share of the hottest blocks.
 
+use iolab_order::Arrange;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::Proportion;
@@ -80,7 +81,7 @@ impl Places {
             return None;
         }
         let mut counts: Vec<u64> = self.blocks.values().copied().collect();
-        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts.arrange_by(|a, b| b.cmp(a));
         let count = counts.iter().take(counts.len().div_ceil(10)).sum();
         Some(HotSet { tenth: Proportion { count, of: all }, blocks })
     }

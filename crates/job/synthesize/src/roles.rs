@@ -53,7 +53,7 @@ impl RoleRules {
     /// # Errors
     /// It is not a file of roles; the error says where and why.
     pub fn parse(text: &str) -> Result<RoleRules, RolesError> {
-        toml::from_str(text).map_err(|error| RolesError(error.to_string()))
+        iolab_deserialize::toml(text).map_err(|error| RolesError(error.to_string()))
     }
 
     /// The role of a file.

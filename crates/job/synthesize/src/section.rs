@@ -269,7 +269,7 @@ fn split(transfers: &Transfers, all: u64) -> Vec<(u64, u32)> {
     if let Some(first) = shares.first_mut() {
         first.1 = rest;
     }
-    shares.sort_unstable();
+    shares.arrange();
     shares
 }
 

@@ -4,6 +4,7 @@
 //! A server starts, loads and stops: three different activities. The stretch is the longest one in
 //! which syncs (or transfers, if there are hardly any syncs) occur at a steady rate.
 
+use iolab_order::Arrange;
 use std::collections::HashMap;
 use std::io::{self, Read};
 
@@ -271,7 +272,7 @@ impl Survey {
         let sum = |which: usize| self.slots.iter().map(|slot| slot[which]).sum::<u64>();
         let which = usize::from(sum(0) * 100 < sum(1) * SYNCS_PERCENT);
         let mut busy: Vec<u64> = self.slots.iter().map(|slot| slot[which]).filter(|count| *count > 0).collect();
-        busy.sort_unstable();
+        busy.arrange();
         let Some(typical) = busy.get(busy.len() * 3 / 4) else { return Some(whole) };
         let least = (*typical as f64 * ACTIVE_SHARE).max(1.0) as u64;
         let is_active = |slot: usize| self.slots[slot][which] >= least;

@@ -6,6 +6,7 @@
 //! a store.
 #![allow(unsafe_code, reason = "island: dlopen, dlsym, dladdr")]
 
+use iolab_order::Arrange;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -103,7 +104,7 @@ fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
             version_of(&path).filter(|version| version.first().is_some_and(|major| SUPPORTED.contains(major)));
         found.extend(version.map(|version| (version, path)));
     }
-    found.sort();
+    found.arrange();
     found.into_iter().rev().map(|(_, path)| path).collect()
 }
 
@@ -149,7 +150,7 @@ fn compression_libraries(maps: &str) -> Vec<String> {
     let files = maps.lines().filter_map(|line| line.split_whitespace().nth(5)?.rsplit('/').next());
     let mut found: Vec<String> =
         files.filter(|file| known.iter().any(|start| file.starts_with(start))).map(str::to_owned).collect();
-    found.sort();
+    found.arrange();
     found.dedup();
     found
 }

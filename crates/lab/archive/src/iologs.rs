@@ -4,6 +4,7 @@
 //! Workers that name the same file are merged by time. A worker hands its operations over one after
 //! the other, so that its notes are in order, and one record of each is held at a time.
 
+use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, Write};
@@ -19,7 +20,7 @@ pub const IOLOG: &str = "the iolog (write_iolog)";
 
 /// The iologs that a plan asks for, each once.
 pub fn names(plan: &Plan) -> Vec<&str> {
-    let names: BTreeSet<&str> = plan.workers.iter().filter_map(|worker| worker.logs.operations.as_deref()).collect();
+    let names: BTreeSet<&str> = plan.workers.iter().filter_map(|worker| worker.logs.operations.as_deref()).gather();
     names.into_iter().collect()
 }
 
@@ -83,7 +84,7 @@ fn merge(sources: &mut [Source<'_>], text: &mut impl Write) -> std::io::Result<(
         .iter()
         .map(|source| (0..source.worker.files.len().max(1) as u32).map(|file| source.path(file)).collect())
         .collect();
-    let all: BTreeSet<&String> = paths.iter().flatten().collect();
+    let all: BTreeSet<&String> = paths.iter().flatten().gather();
     for path in &all {
         writeln!(text, "0 {path} add\n0 {path} open")?;
     }

@@ -46,7 +46,7 @@ pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
     let file = path.join(study_files::STUDY);
     let wrong = |error: String| Failure::mistake(format!("{}: {error}", file.display()));
     let text = iolab_bounded_read::read_text(&file, STUDY_FOLDER).map_err(|error| wrong(error.to_string()))?;
-    let study: Study = serde_json::from_slice(text.as_bytes()).map_err(|error| wrong(error.to_string()))?;
+    let study: Study = iolab_deserialize::json(text.as_bytes()).map_err(|error| wrong(error.to_string()))?;
     let design = iolab_study::design(&study).map_err(|error| wrong(error.to_string()))?;
     let extension = if matches!(study.job, JobSource::Command(_)) { "json" } else { "iolab" };
     let files = entries(&path.join(study_files::TRIALS))?.into_iter().filter(|entry| has_extension(entry, extension));
@@ -61,7 +61,7 @@ pub fn title_in_study(recording: &Path) -> Option<String> {
     let inner = recording.parent()?;
     let file = inner.parent()?.join(study_files::STUDY);
     let study: Study =
-        serde_json::from_slice(iolab_bounded_read::read_text(&file, STUDY_FOLDER).ok()?.as_bytes()).ok()?;
+        iolab_deserialize::json(iolab_bounded_read::read_text(&file, STUDY_FOLDER).ok()?.as_bytes()).ok()?;
     if inner.file_name()? == study_files::PRECONDITION {
         return Some("preconditioning".to_owned());
     }

@@ -1,6 +1,7 @@
 //! What matters for one job: its plan, its targets, its engines, and the settings it asks of
 //! devices.
 
+use iolab_order::Arrange;
 use std::path::Path;
 
 use iolab_engine::Need;
@@ -36,7 +37,7 @@ pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<
     checks.extend(targets(plan));
     checks.extend(space(plan));
     let mut names: Vec<&str> = plan.workers.iter().map(|worker| worker.engine.name.as_str()).collect();
-    names.sort_unstable();
+    names.arrange();
     names.dedup();
     checks.extend(engines::of(pipeline.engines, &names));
     let needs = |need: Need| {

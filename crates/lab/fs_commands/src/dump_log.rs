@@ -55,7 +55,8 @@ fn value_text(value: &DumpValue) -> String {
 
 /// A line as JSON.
 pub fn dump_line_json(line: &DumpLine) -> Value {
-    let mut object = Map::from_iter([("line".to_owned(), Value::from(line.kind))]);
+    let mut object = Map::new();
+    object.insert("line".to_owned(), Value::from(line.kind));
     fill(&mut object, &line.fields);
     Value::Object(object)
 }

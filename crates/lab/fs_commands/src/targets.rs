@@ -1,5 +1,6 @@
 //! The targets of benchmarks of file systems: images, which they create anew, and folders.
 
+use iolab_order::Arrange;
 use std::path::{Path, PathBuf};
 
 use iolab_activity::Failure;
@@ -118,7 +119,7 @@ pub(crate) fn latency_json(latency: &SparseHistogram) -> Value {
 /// Median, minimum and maximum of at least one number.
 pub(crate) fn spread(numbers: &[f64]) -> (f64, f64, f64) {
     let mut sorted = numbers.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.arrange_by(f64::total_cmp);
     let (first, last) = (sorted.first().copied().unwrap_or(0.0), sorted.last().copied().unwrap_or(0.0));
     let middle = sorted.len() / 2;
     let median = match sorted.len() % 2 {

@@ -254,7 +254,7 @@ impl Frame {
     /// # Errors
     /// It is not what a frame of this kind consists of.
     pub(crate) fn progress(&self) -> Result<ProgressThere, ChannelError> {
-        serde_json::from_slice(&self.payload)
+        iolab_deserialize::json(&self.payload)
             .map_err(|error| ChannelError::Malformed(format!("progress cannot be read: {error}")))
     }
 
@@ -266,7 +266,7 @@ impl Frame {
         if self.kind != FrameKind::Message {
             return Err(ChannelError::Malformed("something else than a message came out of turn".to_owned()));
         }
-        serde_json::from_slice(&self.payload)
+        iolab_deserialize::json(&self.payload)
             .map_err(|error| ChannelError::Malformed(format!("a message cannot be read: {error}")))
     }
 }

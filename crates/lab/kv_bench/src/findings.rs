@@ -1,5 +1,6 @@
 //! Caveats about the figures of a store.
 
+use iolab_order::Arrange;
 use iolab_recording::{Finding, Severity};
 
 use crate::benchmarks::{BENCHMARKS, Load};
@@ -33,7 +34,7 @@ pub fn all_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Vec<Findi
             None => all.push(finding),
         }
     }
-    all.sort_by_key(|finding| finding.severity);
+    all.arrange_by_key(|finding| finding.severity);
     all
 }
 

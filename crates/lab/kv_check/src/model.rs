@@ -1,5 +1,6 @@
 //! The expected content of a store, compared with the actual one.
 
+use iolab_order::Gather;
 use std::collections::BTreeMap;
 
 use iolab_kv::{Access, Seek, StoreError, Way};
@@ -45,7 +46,7 @@ impl Model {
 
     /// The first differing key, as a sentence about its value in `found`.
     pub fn difference(&self, found: &Model) -> Option<String> {
-        let keys: std::collections::BTreeSet<&Vec<u8>> = self.0.keys().chain(found.0.keys()).collect();
+        let keys: std::collections::BTreeSet<&Vec<u8>> = self.0.keys().chain(found.0.keys()).gather();
         let key = keys.into_iter().find(|key| self.0.get(*key) != found.0.get(*key))?;
         let name = String::from_utf8_lossy(key);
         Some(match (self.0.get(key), found.0.get(key)) {

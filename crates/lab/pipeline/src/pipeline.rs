@@ -1,5 +1,6 @@
 //! The path of the data: job → plan → run → recording.
 
+use iolab_order::Gather;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -317,7 +318,7 @@ pub fn redaction<'j>(jobs: impl IntoIterator<Item = &'j JobSet> + Clone) -> Reda
     let secret_options = secrets().map(|one| (one.option.clone(), one.text.clone(), one.shown.clone()));
     let expansions = || jobs.clone().into_iter().flat_map(|jobs| &jobs.expansions);
     let options = expansions().map(|one| (one.option.clone(), one.text.clone(), one.written.clone()));
-    let variables = expansions().flat_map(|one| one.variables.clone()).collect::<BTreeMap<_, _>>();
+    let variables = expansions().flat_map(|one| one.variables.clone()).gather::<BTreeMap<_, _>>();
     Redaction::new(options, variables).and_secrets(secret_options, secrets().flat_map(|one| one.values.clone()))
 }
 

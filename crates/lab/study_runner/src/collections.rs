@@ -59,7 +59,7 @@ pub fn folders_of(folder: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), F
     let Ok(text) = iolab_bounded_read::read_text(&kept, STUDY_FOLDER) else {
         return Ok((None, vec![folder.to_owned()]));
     };
-    let collection: Collection = serde_json::from_slice(text.as_bytes())
+    let collection: Collection = iolab_deserialize::json(text.as_bytes())
         .map_err(|error| Failure::mistake(format!("{}: {error}", kept.display())))?;
     let folders = collection.studies.iter().map(|file| folder.join(part_name(file))).collect();
     Ok((Some(collection), folders))

@@ -75,7 +75,7 @@ impl Folder {
         let text = iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER).map_err(|error| {
             Failure::mistake(format!("{} is not the folder of a study: study.json: {error}", path.display()))
         })?;
-        let study = serde_json::from_slice(text.as_bytes())
+        let study = iolab_deserialize::json(text.as_bytes())
             .map_err(|error| Failure::mistake(format!("{}: {error}", folder.study_file().display())))?;
         Ok((folder, study))
     }
@@ -252,7 +252,7 @@ impl Folder {
 
     fn precondition_result(&self, how: &Preconditioning, step: &Step) -> Option<StepResult> {
         if let Step::Purge(_) = step {
-            let purge = serde_json::from_slice(
+            let purge = iolab_deserialize::json(
                 iolab_bounded_read::read_text(&self.purge_file(step), STUDY_FOLDER).ok()?.as_bytes(),
             )
             .ok()?;

@@ -108,7 +108,8 @@ impl<'s> Place<'s> {
         }
         let printed = String::from_utf8_lossy(&answer.stdout);
         let plan = printed.lines().find(|line| line.starts_with('{')).unwrap_or_default();
-        serde_json::from_str(plan).map_err(|error| Failure::failed(format!("the plan of all ranks: {error}")))
+        iolab_deserialize::json(plan.as_bytes())
+            .map_err(|error| Failure::failed(format!("the plan of all ranks: {error}")))
     }
 }
 

@@ -4,6 +4,7 @@
 //! They run like any job, so every rule that keeps data safe applies: targets that would be
 //! overwritten must be named, even if the trials only read.
 
+use iolab_order::Gather;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -53,7 +54,7 @@ pub(crate) fn targets(engines: Engines, plans: &[Plan]) -> Vec<Target> {
 
 /// The engine and the options of its own, as the user wrote them.
 fn reach(engine: &EngineDescription, plan: &Plan, worker: &WorkerPlan) -> Vec<(String, String)> {
-    let mut options: BTreeMap<&String, &String> = plan.global_options.iter().collect();
+    let mut options: BTreeMap<&String, &String> = plan.global_options.iter().gather();
     options.extend(&worker.job_options);
     let own = options.into_iter().filter(|(name, _)| engine.options.iter().any(|entry| entry.answers_to(name)));
     let mut reach = vec![("ioengine".to_owned(), worker.engine.name.clone())];
@@ -122,6 +123,6 @@ pub(crate) fn purged(targets: &[Target], recording: &Recording) -> Purge {
 
 /// Names of all targets, for messages.
 pub(crate) fn names(targets: &[Target]) -> Vec<String> {
-    let names: BTreeSet<String> = targets.iter().map(|target| target.path.display().to_string()).collect();
+    let names: BTreeSet<String> = targets.iter().map(|target| target.path.display().to_string()).gather();
     names.into_iter().collect()
 }

@@ -1,5 +1,6 @@
 //! The characteristics of a load, in the same terms for a program and for a job.
 
+use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use iolab_histogram::SparseHistogram;
@@ -60,7 +61,7 @@ pub fn kolmogorov_smirnov(one: &BTreeMap<u64, u64>, other: &BTreeMap<u64, u64>) 
         return None;
     }
     let mut all: Vec<u64> = one.keys().chain(other.keys()).copied().collect();
-    all.sort_unstable();
+    all.arrange();
     all.dedup();
     let (mut below, mut distance) = ([0.0; 2], 0.0_f64);
     for size in all {

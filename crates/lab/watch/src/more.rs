@@ -1,6 +1,7 @@
 //! Figures for which iostat has no column: requests in flight, settings of the queue, pressure,
 //! stolen time, page cache.
 
+use iolab_order::Gather;
 use std::fmt::Write;
 
 use iolab_histogram::SparseHistogram;
@@ -79,7 +80,7 @@ fn requests_json(requests: &RequestInterval) -> Value {
     for (what, latency, size) in directions(requests) {
         let latencies = [("p50_ns", 50.0), ("p99_ns", 99.0), ("p99_9_ns", 99.9), ("max_ns", 100.0)];
         let figures = latencies.map(|(name, percent)| (name.to_owned(), Value::from(latency.percentile(percent))));
-        let mut figures: Map<String, Value> = figures.into_iter().collect();
+        let mut figures: Map<String, Value> = figures.into_iter().gather();
         figures.insert("count".into(), latency.count.into());
         figures.insert("mean_bytes".into(), size.mean().into());
         figures.insert("max_bytes".into(), size.max.into());

@@ -1,6 +1,7 @@
 //! Policies that choose which clusters to clean, as functions of how much of a cluster is live and
 //! how old it is.
 
+use iolab_order::Arrange;
 use std::fmt;
 use std::str::FromStr;
 
@@ -87,9 +88,9 @@ impl Policy {
                     let u = candidate.live_bytes as f64 / budget.cluster_bytes as f64;
                     (1.0 - u) * candidate.age as f64 / (1.0 + u)
                 };
-                clusters.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.cluster.cmp(&b.cluster)));
+                clusters.arrange_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.cluster.cmp(&b.cluster)));
             }
-            _ => clusters.sort_by_key(|candidate| (candidate.live_bytes, candidate.cluster)),
+            _ => clusters.arrange_by_key(|candidate| (candidate.live_bytes, candidate.cluster)),
         }
         let mut held = 0;
         clusters.retain(|candidate| {

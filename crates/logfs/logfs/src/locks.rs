@@ -5,6 +5,7 @@
 //! operations, never by open files.
 
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
@@ -99,8 +100,12 @@ impl Locks {
     /// Waits until all locks are held. A key that occurs twice is locked once, in the stronger
     /// mode.
     pub(crate) async fn take(&self, wanted: impl Iterator<Item = (Key, Mode)>) -> Held {
-        let mut wanted: Wanted = wanted.collect();
-        wanted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        let (all, mut wanted) = (wanted, Wanted::new());
+        for lock in all {
+            // The stronger mode of a key comes first.
+            let place = wanted.partition_point(|other| (&other.0, Reverse(other.1)) <= (&lock.0, Reverse(lock.1)));
+            wanted.insert(place, lock);
+        }
         wanted.dedup_by(|later, first| later.0 == first.0);
         self.take_in_order(wanted).await
     }

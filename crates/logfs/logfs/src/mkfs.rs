@@ -10,7 +10,7 @@ use crate::layout::VERSION;
 use crate::record::{InodeId, Record};
 use crate::recovery::read_map;
 use crate::tree::Tree;
-use crate::{Disk, Error, Layout};
+use crate::{Answered, Disk, Error, Layout};
 
 /// Options for creating a file system.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,28 +56,31 @@ impl MkfsOptions {
 ///
 /// # Errors
 /// [`Error::Unusable`] for invalid options, [`Error::Device`].
-pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
-    let (layout, owners) = layout(disk, options)?;
-    let block = layout.block_bytes as usize;
-    // Overwrite the old record first, so that it never leads to a partly overwritten file system.
-    disk.write(0, Buffer::zeroed(block)).await?;
-    disk.flush().await?;
-    for domain in 0..layout.domains {
-        let mut clusters = owners.of(domain);
-        let (Some(first), Some(second), Some(spare)) = (clusters.next(), clusters.next(), clusters.next()) else {
-            continue;
-        };
-        make_domain(disk, &layout.of_domain(domain, 0), [first, second, spare], options).await?;
-    }
-    if layout.is_mapped() {
-        write_owners(disk, &layout, &owners).await?;
-    }
-    let [record, copy] = layout.bootstrap_places();
-    disk.write(copy, Buffer::padded(&layout.encode(), block)).await?;
-    disk.flush().await?;
-    disk.write(record, Buffer::padded(&layout.encode(), block)).await?;
-    disk.flush().await.map_err(|error: DeviceError| Error::Device(error))?;
-    Ok(layout)
+pub fn mkfs<'a>(disk: &'a Disk, options: &'a MkfsOptions) -> Answered<'a, Result<Layout, Error>> {
+    Box::pin(async move {
+        let (layout, owners) = layout(disk, options)?;
+        let block = layout.block_bytes as usize;
+        // Overwrite the old record first, so that it never leads to a partly overwritten file
+        // system.
+        disk.write(0, Buffer::zeroed(block)).await?;
+        disk.flush().await?;
+        for domain in 0..layout.domains {
+            let mut clusters = owners.of(domain);
+            let (Some(first), Some(second), Some(spare)) = (clusters.next(), clusters.next(), clusters.next()) else {
+                continue;
+            };
+            make_domain(disk, &layout.of_domain(domain, 0), [first, second, spare], options).await?;
+        }
+        if layout.is_mapped() {
+            write_owners(disk, &layout, &owners).await?;
+        }
+        let [record, copy] = layout.bootstrap_places();
+        disk.write(copy, Buffer::padded(&layout.encode(), block)).await?;
+        disk.flush().await?;
+        disk.write(record, Buffer::padded(&layout.encode(), block)).await?;
+        disk.flush().await.map_err(|error: DeviceError| Error::Device(error))?;
+        Ok(layout)
+    })
 }
 
 /// Changes the default cleaning settings of an image. The image must not be open for writing: a

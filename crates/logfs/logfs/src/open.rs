@@ -18,7 +18,7 @@ use crate::open_options::{CleaningSettings, OpenOptions, Runtime};
 use crate::pace::Pace;
 use crate::recovery::{Loaded, OnLoss, Recovery, claim_clusters, load, read_map};
 use crate::turns::Turns;
-use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
+use crate::{Answered, Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
 /// Opens a file system. Its background tasks run on the executor of the runtime until
 /// [`LogFs::close`].
@@ -70,83 +70,85 @@ pub async fn count_domains(disk: &Disk) -> Result<u32, Error> {
 }
 
 /// Starts a loaded file system.
-pub(crate) async fn start(
+pub(crate) fn start(
     disk: &Disk,
     options: OpenOptions,
     runtime: Runtime,
     loaded: Loaded,
-) -> Result<(LogFs, Recovery), Error> {
-    let (mut clusters, kept_is_there) = claim_clusters(&loaded)?;
-    upgrade(disk, &loaded.layout).await?;
-    clusters.discards = options.discard;
-    let Loaded { layout, anchor, mut tree, mut end, recovery, sums, .. } = loaded;
-    let layout = layout.current();
-    if !kept_is_there {
-        end.kept.clear();
-    }
-    clusters.adopt(sums);
-    let cleaning = CleaningSettings::of(&options, &layout.cleaning);
-    if let Some(k) = cleaning.policy.highest_k().filter(|_| cleaning.moves()) {
-        clusters.count_candidates(k);
-    }
-    let anchor = Anchor {
-        number: anchor.number + 1,
-        epoch: anchor.epoch + 1,
-        flushed: end.next.sequence - 1,
-        changes: end.changes,
-        closed: false,
-        before: anchor.before.filter(|_| kept_is_there),
-        ..anchor
-    };
-    let inline_queue = tree.queue_inline();
-    let defragments = options.defragment_percent > 0;
-    let state = State {
-        tree,
-        clusters,
-        log: Log::resume(&layout, end, anchor.epoch),
-        heads: Heads::default(),
-        anchor,
-        deltas: Vec::new(),
-        failed: None,
-        phase: Phase::Running,
-        tasks: 7 + u32::from(defragments),
-        // Until a checkpoint is written, only one can be read.
-        checkpoint_wanted: recovery.by_older_checkpoint,
-        checkpointing: false,
-        checkpoint_pace: Pace::default(),
-        flush_wanted: false,
-        flushing: false,
-        checkpoint_at_ns: runtime.clock.now_ns(),
-        cleaning_wanted: false,
-        space_wanted: false,
-        discards_wanted: false,
-        inline_queue,
-        scattered: VecDeque::new(),
-        defragment_credit: 0,
-        no_room_at: None,
-        fruitless_at: None,
-        activity: Activity::default(),
-    };
-    let instance = Rc::new(Instance {
-        disk: disk.clone(),
-        clock: runtime.clock,
-        layout,
-        options,
-        cleaning,
-        inline_limit: options.inline_limit(u64::from(layout.owned) * u64::from(layout.cluster_bytes)),
-        verifies_reads: options.verify_reads.covers(disk),
-        locks: Locks::default(),
-        turns: Turns::default(),
-        state: RefCell::new(state),
-        work: Notify::default(),
-        progress: Notify::default(),
-    });
-    // Before any frame of this epoch: frames that a crash left out of order must remain
-    // recognisable.
-    checkpoint::write_anchor(&instance, &anchor).await?;
-    spawn_tasks(&instance, &runtime.spawner);
-    instance.consider(&mut instance.state.borrow_mut());
-    Ok((LogFs(instance), recovery))
+) -> Answered<'_, Result<(LogFs, Recovery), Error>> {
+    Box::pin(async move {
+        let (mut clusters, kept_is_there) = claim_clusters(&loaded)?;
+        upgrade(disk, &loaded.layout).await?;
+        clusters.discards = options.discard;
+        let Loaded { layout, anchor, mut tree, mut end, recovery, sums, .. } = loaded;
+        let layout = layout.current();
+        if !kept_is_there {
+            end.kept.clear();
+        }
+        clusters.adopt(sums);
+        let cleaning = CleaningSettings::of(&options, &layout.cleaning);
+        if let Some(k) = cleaning.policy.highest_k().filter(|_| cleaning.moves()) {
+            clusters.count_candidates(k);
+        }
+        let anchor = Anchor {
+            number: anchor.number + 1,
+            epoch: anchor.epoch + 1,
+            flushed: end.next.sequence - 1,
+            changes: end.changes,
+            closed: false,
+            before: anchor.before.filter(|_| kept_is_there),
+            ..anchor
+        };
+        let inline_queue = tree.queue_inline();
+        let defragments = options.defragment_percent > 0;
+        let state = State {
+            tree,
+            clusters,
+            log: Log::resume(&layout, end, anchor.epoch),
+            heads: Heads::default(),
+            anchor,
+            deltas: Vec::new(),
+            failed: None,
+            phase: Phase::Running,
+            tasks: 7 + u32::from(defragments),
+            // Until a checkpoint is written, only one can be read.
+            checkpoint_wanted: recovery.by_older_checkpoint,
+            checkpointing: false,
+            checkpoint_pace: Pace::default(),
+            flush_wanted: false,
+            flushing: false,
+            checkpoint_at_ns: runtime.clock.now_ns(),
+            cleaning_wanted: false,
+            space_wanted: false,
+            discards_wanted: false,
+            inline_queue,
+            scattered: VecDeque::new(),
+            defragment_credit: 0,
+            no_room_at: None,
+            fruitless_at: None,
+            activity: Activity::default(),
+        };
+        let instance = Rc::new(Instance {
+            disk: disk.clone(),
+            clock: runtime.clock,
+            layout,
+            options,
+            cleaning,
+            inline_limit: options.inline_limit(u64::from(layout.owned) * u64::from(layout.cluster_bytes)),
+            verifies_reads: options.verify_reads.covers(disk),
+            locks: Locks::default(),
+            turns: Turns::default(),
+            state: RefCell::new(state),
+            work: Notify::default(),
+            progress: Notify::default(),
+        });
+        // Before any frame of this epoch: frames that a crash left out of order must remain
+        // recognisable.
+        checkpoint::write_anchor(&instance, &anchor).await?;
+        spawn_tasks(&instance, &runtime.spawner);
+        instance.consider(&mut instance.state.borrow_mut());
+        Ok((LogFs(instance), recovery))
+    })
 }
 
 /// The number of tasks must equal the one in the state.
@@ -186,36 +188,38 @@ impl LogFs {
     ///
     /// # Errors
     /// [`Error::Failed`] when the device fails.
-    pub async fn close(self) -> Result<(), Error> {
-        let instance = &self.0;
-        {
-            let mut state = instance.state.borrow_mut();
-            state.usable()?;
-            state.phase = Phase::Closing;
-        }
-        self.tasks_but(2).await;
-        let is_wanted = checkpoint::is_wanted_at_end(&instance.state.borrow());
-        if instance.options.closing_checkpoint && is_wanted {
-            checkpoint::write(instance).await?;
-        }
-        // Operations that were still running may have changed something.
-        loop {
-            let last = instance.state.borrow().log.last_ticket;
-            instance.sync_to(last).await?;
-            let mut state = instance.state.borrow_mut();
-            if state.log.last_ticket == state.log.durable_ticket {
-                state.phase = Phase::Closed;
-                break;
+    pub fn close(self) -> Answered<'static, Result<(), Error>> {
+        Box::pin(async move {
+            let instance = &self.0;
+            {
+                let mut state = instance.state.borrow_mut();
+                state.usable()?;
+                state.phase = Phase::Closing;
             }
-        }
-        self.tasks_but(0).await;
-        let anchor = {
-            let state = instance.state.borrow();
-            let (number, serial) = (state.anchor.number + 1, state.tree.serial);
-            let (flushed, changes) = (state.log.last_sequence(), state.log.flushed_changes);
-            Anchor { number, flushed, changes, closed: true, serial, ..state.anchor }
-        };
-        checkpoint::write_anchor(instance, &anchor).await.map_err(Error::Failed)
+            self.tasks_but(2).await;
+            let is_wanted = checkpoint::is_wanted_at_end(&instance.state.borrow());
+            if instance.options.closing_checkpoint && is_wanted {
+                checkpoint::write(instance).await?;
+            }
+            // Operations that were still running may have changed something.
+            loop {
+                let last = instance.state.borrow().log.last_ticket;
+                instance.sync_to(last).await?;
+                let mut state = instance.state.borrow_mut();
+                if state.log.last_ticket == state.log.durable_ticket {
+                    state.phase = Phase::Closed;
+                    break;
+                }
+            }
+            self.tasks_but(0).await;
+            let anchor = {
+                let state = instance.state.borrow();
+                let (number, serial) = (state.anchor.number + 1, state.tree.serial);
+                let (flushed, changes) = (state.log.last_sequence(), state.log.flushed_changes);
+                Anchor { number, flushed, changes, closed: true, serial, ..state.anchor }
+            };
+            checkpoint::write_anchor(instance, &anchor).await.map_err(Error::Failed)
+        })
     }
 
     /// Waits until at most this number of background tasks are left.

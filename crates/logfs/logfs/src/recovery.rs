@@ -18,7 +18,7 @@ use crate::log::LogEnd;
 use crate::record::{InodeId, Stretch};
 use crate::sums::Sums;
 use crate::tree::Tree;
-use crate::{Disk, Error, Layout};
+use crate::{Answered, Disk, Error, Layout};
 pub(crate) use bootstrap::{read_anchor, read_layout, read_map};
 use walk::{Doubtful, Walk};
 pub(crate) use whole::{is_whole, is_whole_told};
@@ -90,59 +90,61 @@ pub(crate) enum How {
 
 /// Reads everything of one domain from the newest checkpoint on; if that or the log after it is
 /// damaged, from the previous checkpoint too.
-pub(crate) async fn load(
+pub(crate) fn load(
     disk: &Disk,
     layout: Layout,
     owners: Rc<Owners>,
     domain: u32,
     on_loss: OnLoss,
-) -> Result<Loaded, Error> {
-    let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
-    let anchor = match (read_anchor(disk, &layout).await, on_loss) {
-        (Ok((anchor, _)), _) => anchor,
-        (Err(refused), OnLoss::Refuse) => return Err(refused),
-        (Err(refused), OnLoss::Accept) => search::anchor(disk, &layout, &owners).await?.ok_or(refused)?,
-    };
-    let attempt = async |generation, how| {
-        let anchor = Anchor { newest: generation, ..anchor };
-        let walk = walk(disk, layout, anchor, how).await?;
-        walk.finish(Rc::clone(&owners), on_loss)
-    };
-    let refused = match attempt(anchor.newest, How::Strictly).await {
-        Ok(loaded) if loaded.loss.is_empty() => return Ok(loaded),
-        Ok(loaded) => Error::Corrupt(loaded.loss.join("; ")),
-        Err(error @ Error::Unusable(_)) => return Err(error),
-        Err(error) => error,
-    };
-    let mut best: Option<Loaded> = None;
-    for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
-        let Ok(mut found) = attempt(generation, How::AcrossGaps).await else { continue };
-        if generation != anchor.newest || found.anchor.before.is_none() {
-            // Which clusters are kept is known from the newest checkpoint only.
-            (found.anchor.before, found.end.kept) = (None, Vec::new());
+) -> Answered<'_, Result<Loaded, Error>> {
+    Box::pin(async move {
+        let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
+        let anchor = match (read_anchor(disk, &layout).await, on_loss) {
+            (Ok((anchor, _)), _) => anchor,
+            (Err(refused), OnLoss::Refuse) => return Err(refused),
+            (Err(refused), OnLoss::Accept) => search::anchor(disk, &layout, &owners).await?.ok_or(refused)?,
+        };
+        let attempt = async |generation, how| {
+            let anchor = Anchor { newest: generation, ..anchor };
+            let walk = walk(disk, layout, anchor, how).await?;
+            walk.finish(Rc::clone(&owners), on_loss)
+        };
+        let refused = match attempt(anchor.newest, How::Strictly).await {
+            Ok(loaded) if loaded.loss.is_empty() => return Ok(loaded),
+            Ok(loaded) => Error::Corrupt(loaded.loss.join("; ")),
+            Err(error @ Error::Unusable(_)) => return Err(error),
+            Err(error) => error,
+        };
+        let mut best: Option<Loaded> = None;
+        for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
+            let Ok(mut found) = attempt(generation, How::AcrossGaps).await else { continue };
+            if generation != anchor.newest || found.anchor.before.is_none() {
+                // Which clusters are kept is known from the newest checkpoint only.
+                (found.anchor.before, found.end.kept) = (None, Vec::new());
+            }
+            if found.loss.is_empty() {
+                found.recovery.by_older_checkpoint = true;
+                return Ok(found);
+            }
+            if best.as_ref().is_none_or(|best| best.tree.len() < found.tree.len()) {
+                best = Some(found);
+            }
         }
-        if found.loss.is_empty() {
-            found.recovery.by_older_checkpoint = true;
-            return Ok(found);
+        if on_loss == OnLoss::Refuse {
+            return Err(refused);
         }
-        if best.as_ref().is_none_or(|best| best.tree.len() < found.tree.len()) {
-            best = Some(found);
+        for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
+            if best.is_some() {
+                break;
+            }
+            best = attempt(generation, How::Regardless).await.ok();
+            if let Some(found) = &mut best {
+                (found.anchor.before, found.end.kept) = (None, Vec::new());
+                found.loss.push(refused.to_string());
+            }
         }
-    }
-    if on_loss == OnLoss::Refuse {
-        return Err(refused);
-    }
-    for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
-        if best.is_some() {
-            break;
-        }
-        best = attempt(generation, How::Regardless).await.ok();
-        if let Some(found) = &mut best {
-            (found.anchor.before, found.end.kept) = (None, Vec::new());
-            found.loss.push(refused.to_string());
-        }
-    }
-    best.ok_or(refused)
+        best.ok_or(refused)
+    })
 }
 
 async fn walk(disk: &Disk, layout: Layout, anchor: Anchor, how: How) -> Result<Walk<'_>, Error> {

@@ -30,7 +30,7 @@ impl Journal {
     /// and known settings, with possible values.
     pub(crate) fn parse(device: &str, text: &str) -> Result<Journal, String> {
         let journal: Journal =
-            serde_json::from_slice(text.as_bytes()).map_err(|error| match text.strip_prefix("unreadable: ") {
+            iolab_deserialize::json(text.as_bytes()).map_err(|error| match text.strip_prefix("unreadable: ") {
                 Some(why) => why.to_owned(),
                 None => error.to_string(),
             })?;

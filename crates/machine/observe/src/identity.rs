@@ -3,6 +3,7 @@
 //!
 //! Serial numbers are not among it: what is found here is kept in recordings, which people share.
 
+use iolab_order::Gather;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -53,7 +54,7 @@ impl System {
                 let text = text.trim();
                 (!text.is_empty()).then(|| ((*file).to_owned(), text.to_owned()))
             })
-            .collect();
+            .gather();
         let queues = fs::read_dir(folder.join("mq")).map_or(0, Iterator::count);
         if queues > 0 {
             found.insert(HARDWARE_QUEUES.to_owned(), queues.to_string());

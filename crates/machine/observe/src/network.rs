@@ -10,6 +10,7 @@ mod links;
 mod remote_mounts;
 mod servers;
 
+use iolab_order::Gather;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
@@ -93,7 +94,7 @@ impl NetworkSampler {
         self.owned.retain(|inode, _| sockets.iter().any(|socket| socket.inode == *inode) || sockets.is_empty());
         if sockets.iter().any(|socket| !self.owned.contains_key(&socket.inode)) {
             let own: BTreeSet<u64> =
-                self.processes.iter().flat_map(|process| self.system.sockets_of(*process)).collect();
+                self.processes.iter().flat_map(|process| self.system.sockets_of(*process)).gather();
             self.owned.extend(sockets.iter().map(|socket| (socket.inode, own.contains(&socket.inode))));
         }
         let by_ends: HashMap<_, _> =
@@ -101,7 +102,7 @@ impl NetworkSampler {
         let is_own = |inode: &u64| self.owned.get(inode) == Some(&true);
         let own = sockets.iter().filter(|socket| is_own(&socket.inode));
         let ends = own.filter_map(|socket| by_ends.get(&(socket.remote, socket.local)).copied());
-        let ends: BTreeSet<u64> = ends.filter(|inode| !is_own(inode)).collect();
+        let ends: BTreeSet<u64> = ends.filter(|inode| !is_own(inode)).gather();
         if !ends.is_subset(&self.ends) {
             self.servers.find(&self.system, &ends, &self.processes);
         }

@@ -6,6 +6,7 @@
 //! is left out: its figures are absent or 0, and a device that vanishes has no further samples. The
 //! caller owns the clock.
 
+use iolab_order::Gather;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 
@@ -58,7 +59,7 @@ impl System {
         let queue = folder.join("queue");
         let files = folder_names(&queue).into_iter().map(|file| (queue.join(&file), file));
         let files = files.chain([(folder.join("size"), "size".to_owned())]);
-        files.filter_map(|(path, file)| Some((file, fs::read_to_string(path).ok()?.trim().to_owned()))).collect()
+        files.filter_map(|(path, file)| Some((file, fs::read_to_string(path).ok()?.trim().to_owned()))).gather()
     }
 }
 

@@ -69,7 +69,6 @@ impl Line {
     }
 
     /// Moves arrivals into the inbox.
-    #[inline]
     pub(crate) fn drain(&mut self) {
         let Line { endpoint, sent, answers, keep_alive, broken, idle } = self;
         let count = endpoint.poll(|endpoint, arrival| match arrival {

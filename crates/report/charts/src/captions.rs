@@ -3,6 +3,7 @@
 //! The table next to the picture has the numbers; a caption says which of them to look at.
 
 use crate::AxisUnit;
+use iolab_order::Arrange;
 
 /// A value with the names of its position in the picture.
 pub(crate) struct Spot {
@@ -57,7 +58,7 @@ fn factor(ratio: f64) -> String {
 /// Median of some values; `None` if there are none.
 pub(crate) fn middle(mut values: Vec<f64>) -> Option<f64> {
     values.retain(|value| crate::data::sound(*value).is_some());
-    values.sort_by(f64::total_cmp);
+    values.arrange_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
 

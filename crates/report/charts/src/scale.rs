@@ -5,6 +5,7 @@
 
 use crate::data::{Spacing, sound};
 use crate::unit::{AxisUnit, Prefix, fixed};
+use iolab_order::Arrange;
 
 /// Smallest and largest of the numbers that can be drawn.
 #[derive(Debug, Clone, Copy, Default)]
@@ -127,7 +128,7 @@ impl Scale {
     pub(crate) fn doubling(values: impl IntoIterator<Item = f64>, unit: AxisUnit, ticks: usize) -> Scale {
         let mut values: Vec<f64> =
             values.into_iter().filter(|value| *value > SMALLEST && sound(*value).is_some()).collect();
-        values.sort_by(f64::total_cmp);
+        values.arrange_by(f64::total_cmp);
         values.dedup();
         let scale = Scale::binary(Span::of(values.iter().copied()), unit, ticks);
         if values.is_empty() || values.len() > ticks {

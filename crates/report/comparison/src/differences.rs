@@ -1,6 +1,7 @@
 //! Differences between two sides other than their figures, so that no reader compares unlike things
 //! unknowingly.
 
+use iolab_order::Gather;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -39,9 +40,7 @@ pub(crate) fn differences(sides: [&Side; 2]) -> Vec<Difference> {
         add(&format!("option {option}"), &|side| values(side, option));
     }
     let known = |of: Fact| {
-        move |side: &Side| -> BTreeSet<String> {
-            side.runs.iter().filter_map(|run| of(&run.summary)).cloned().collect()
-        }
+        move |side: &Side| -> BTreeSet<String> { side.runs.iter().filter_map(|run| of(&run.summary)).cloned().gather() }
     };
     let facts: [(&str, Fact); 4] = [
         ("host", |run| run.hostname.as_ref()),
@@ -56,7 +55,7 @@ pub(crate) fn differences(sides: [&Side; 2]) -> Vec<Difference> {
             add(what, &of);
         }
     }
-    for rule in sides.iter().flat_map(|side| rules(side)).collect::<BTreeSet<String>>() {
+    for rule in sides.iter().flat_map(|side| rules(side)).gather::<BTreeSet<String>>() {
         add(&format!("finding {rule}"), &|side| counted(side, &rule));
     }
     found
@@ -64,17 +63,17 @@ pub(crate) fn differences(sides: [&Side; 2]) -> Vec<Difference> {
 
 fn options<'r>(sides: [&'r Side; 2]) -> BTreeSet<&'r str> {
     let jobs = sides.into_iter().flat_map(|side| &side.runs).flat_map(|run| &run.summary.jobs);
-    let options: BTreeSet<&'r str> = jobs.flat_map(|job| job.options.keys()).map(String::as_str).collect();
-    options.into_iter().filter(|option| !BESIDE_THE_POINT.contains(option)).collect()
+    let options: BTreeSet<&'r str> = jobs.flat_map(|job| job.options.keys()).map(String::as_str).gather();
+    options.into_iter().filter(|option| !BESIDE_THE_POINT.contains(option)).gather()
 }
 
 fn values(side: &Side, option: &str) -> BTreeSet<String> {
     let jobs = side.runs.iter().flat_map(|run| &run.summary.jobs);
-    jobs.map(|job| job.options.get(option).cloned().unwrap_or_else(|| UNSET.to_owned())).collect()
+    jobs.map(|job| job.options.get(option).cloned().unwrap_or_else(|| UNSET.to_owned())).gather()
 }
 
 fn rules(side: &Side) -> BTreeSet<String> {
-    side.runs.iter().flat_map(|run| &run.summary.findings).map(|finding| finding.rule.clone()).collect()
+    side.runs.iter().flat_map(|run| &run.summary.findings).map(|finding| finding.rule.clone()).gather()
 }
 
 fn counted(side: &Side, rule: &str) -> BTreeSet<String> {

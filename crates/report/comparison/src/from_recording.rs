@@ -1,5 +1,6 @@
 //! Summarises a recording.
 
+use iolab_order::Gather;
 use std::collections::BTreeMap;
 
 use iolab_aggregate::{Throughput, flaw, members};
@@ -55,7 +56,7 @@ fn of_the_run(recording: &Recording) -> BTreeMap<String, f64> {
     let all = [ReadsMerged, WritesMerged, ReadSize, WriteSize, Reads, Writes, QueueLength, Utilization];
     let measures = all.map(Measure::Device).into_iter().chain([Measure::MachineCpu, Measure::Traffic]);
     let figures = measures.map(|measure| Figure { side: FigureDirection::All, measure });
-    figures.filter_map(|figure| Some((figure.name(), figure.of(recording)?))).collect()
+    figures.filter_map(|figure| Some((figure.name(), figure.of(recording)?))).gather()
 }
 
 fn job(global: &BTreeMap<String, String>, plan: &WorkerPlan, worker: &WorkerRecording) -> JobSummary {

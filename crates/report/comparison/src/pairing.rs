@@ -4,6 +4,7 @@
 //! Two studies that ran one after the other have separate blocks, and are not paired merely because
 //! both count from one.
 
+use iolab_order::Arrange;
 use serde::{Deserialize, Serialize};
 
 use crate::side::{Cell, Trial};
@@ -51,7 +52,7 @@ pub(crate) fn pair<'r>(cell: &'r Cell<'r>, choice: PairingChoice) -> Paired<'r> 
 fn by_block<'r>(cell: &'r Cell<'r>) -> Option<[Vec<Trial<'r>>; 2]> {
     let blocks = |trials: &[Trial<'r>]| {
         let mut blocks = trials.iter().map(|trial| trial.run.block).collect::<Option<Vec<u32>>>()?;
-        blocks.sort_unstable();
+        blocks.arrange();
         let all = blocks.len();
         blocks.dedup();
         (blocks.len() == all).then_some(blocks)

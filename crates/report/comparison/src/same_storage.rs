@@ -1,5 +1,6 @@
 //! Checks whether both sides used the same storage.
 
+use iolab_order::Gather;
 use std::collections::BTreeSet;
 
 use iolab_findings::{Reached, by_target, different_targets};
@@ -33,10 +34,10 @@ pub(crate) fn different_storage(sides: [&Side; 2], cells: &[Cell<'_>]) -> Option
 fn changes_more(cell: &Cell<'_>) -> bool {
     let [theirs, ours] = &cell.trials;
     let jobs = || theirs.iter().chain(ours).flat_map(|trial| &trial.jobs);
-    let options: BTreeSet<&String> = jobs().flat_map(|job| job.options.keys()).collect();
+    let options: BTreeSet<&String> = jobs().flat_map(|job| job.options.keys()).gather();
     let values = |trials: &[Trial<'_>], option: &str| -> BTreeSet<String> {
         let jobs = trials.iter().flat_map(|trial| &trial.jobs);
-        jobs.map(|job| job.options.get(option).cloned().unwrap_or_else(|| UNSET.to_owned())).collect()
+        jobs.map(|job| job.options.get(option).cloned().unwrap_or_else(|| UNSET.to_owned())).gather()
     };
     let says_more = |option: &&&String| {
         let option = option.as_str();

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iolab_order::Arrange;
+use iolab_order::{Arrange, Gather};
 use iolab_study::Figure;
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,7 @@ pub(crate) fn groups(run: &RunSummary) -> Vec<(JobName, Vec<&JobSummary>)> {
 
 /// Names of the jobs of a side.
 pub(crate) fn job_names(side: &Side) -> BTreeSet<&str> {
-    side.runs.iter().flat_map(|run| &run.summary.jobs).map(|job| job.name.as_str()).collect()
+    side.runs.iter().flat_map(|run| &run.summary.jobs).map(|job| job.name.as_str()).gather()
 }
 
 /// Whether each side has only one job, under different names: then these correspond.
@@ -128,17 +128,17 @@ struct Varying(BTreeMap<String, BTreeSet<String>>);
 impl Varying {
     fn of(sides: [&Side; 2]) -> Varying {
         let any_job = renames(sides);
-        let names: BTreeSet<&str> = sides.into_iter().flat_map(job_names).collect();
+        let names: BTreeSet<&str> = sides.into_iter().flat_map(job_names).gather();
         let of_job = |name: &str| {
             let jobs = |side: &'_ Side| -> Vec<BTreeMap<String, String>> {
                 let jobs = side.runs.iter().flat_map(|run| &run.summary.jobs);
                 jobs.filter(|job| any_job || job.name == name).map(|job| job.options.clone()).collect()
             };
             let [theirs, ours] = sides.map(jobs);
-            let options: BTreeSet<&String> = theirs.iter().chain(&ours).flat_map(BTreeMap::keys).collect();
+            let options: BTreeSet<&String> = theirs.iter().chain(&ours).flat_map(BTreeMap::keys).gather();
             let varies = |option: &&&String| {
                 let values = |jobs: &[BTreeMap<String, String>]| -> BTreeSet<Option<String>> {
-                    jobs.iter().map(|options| options.get(**option).cloned()).collect()
+                    jobs.iter().map(|options| options.get(**option).cloned()).gather()
                 };
                 let (theirs, ours) = (values(&theirs), values(&ours));
                 (theirs.len() > 1 || ours.len() > 1) && !theirs.is_disjoint(&ours)

@@ -3,6 +3,7 @@
 //!
 //! Only sums and comparisons of recorded values. A worker that did nothing is left out.
 
+use iolab_order::Arrange;
 use iolab_plan::{Direction, PacingPlan, Reach, WorkerPlan};
 use iolab_recording::{Recording, WorkerRecording};
 
@@ -186,7 +187,7 @@ impl<'a> Member<'a> {
 /// stage.
 pub(crate) fn stages(recording: &Recording, jobs: &[Job<'_>]) -> Vec<Stage> {
     let mut numbers: Vec<u32> = jobs.iter().map(|job| job.first().plan.stage).collect();
-    numbers.sort_unstable();
+    numbers.arrange();
     numbers.dedup();
     if numbers.len() > 1 {
         let stages: Option<Vec<Stage>> = numbers.iter().map(|number| sampled_stage(recording, jobs, *number)).collect();

@@ -158,7 +158,7 @@ fn evidence(gathered: &Gathered) -> Markup {
 impl Gathered {
     fn runs(&self) -> usize {
         let mut runs: Vec<&str> = self.seen.iter().map(|(run, _)| run.as_str()).collect();
-        runs.sort_unstable();
+        runs.arrange();
         runs.dedup();
         runs.len()
     }

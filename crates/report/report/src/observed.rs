@@ -5,6 +5,7 @@
 //! many such times as make it no shorter than the intervals of the application's operations.
 //! Operations of an interval that ends within a row are distributed evenly over the interval.
 
+use iolab_order::Gather;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -134,7 +135,7 @@ pub fn observed_json_lines(recording: &Recording) -> String {
         let per_second = |counts: [f64; 3]| counts.map(|count| count / seconds);
         let devices = row.devices.iter().map(|(name, activity, look)| {
             let columns = EXTENDED.iter().map(|column| (column.name, (column.value)(activity, DataUnit::Kilobytes)));
-            let mut object: Map<String, Value> = columns.map(|(name, value)| (name.to_owned(), value.into())).collect();
+            let mut object: Map<String, Value> = columns.map(|(name, value)| (name.to_owned(), value.into())).gather();
             object.insert("reads_in_flight".into(), look.reads_in_flight.into());
             object.insert("writes_in_flight".into(), look.writes_in_flight.into());
             (name.to_string(), Value::from(object))

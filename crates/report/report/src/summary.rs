@@ -91,8 +91,8 @@ fn row(case: &str, rounds: &[Recording]) -> Row {
         rates.push(done.bytes_per_second());
         cpu_ns += whole.cpu_ns().into_iter().fold(0, u64::saturating_add);
     }
-    iops.sort_by(f64::total_cmp);
-    rates.sort_by(f64::total_cmp);
+    iops.arrange_by(f64::total_cmp);
+    rates.arrange_by(f64::total_cmp);
     Row {
         case: case.to_owned(),
         iops,

@@ -92,7 +92,7 @@ impl Document {
     pub fn schema(&self) -> Value {
         let mut text = Vec::new();
         let read = DeflateDecoder::new(self.compressed).read_to_end(&mut text);
-        read.ok().and_then(|_| serde_json::from_slice(&text).ok()).unwrap_or_default()
+        read.ok().and_then(|_| iolab_deserialize::json(&text).ok()).unwrap_or_default()
     }
 
     /// Its schema, which refuses fields that this version does not know.

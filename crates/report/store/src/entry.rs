@@ -1,5 +1,6 @@
 //! Entries: the stored data of a run, a study or a report.
 
+use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use iolab_comparison::{LatencyKind, RunFigure, RunSummary, overview};
@@ -189,7 +190,7 @@ impl DatabaseEntry {
     /// All values of an option, without duplicates.
     pub fn option_values(&self, name: &str) -> Vec<&str> {
         let mut values: Vec<&str> = self.options.values().filter_map(|own| own.get(name)).map(String::as_str).collect();
-        values.sort_unstable();
+        values.arrange();
         values.dedup();
         values
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use iolab_order::Arrange;
+use iolab_order::{Arrange, Gather};
 
 use crate::{DatabaseEntry, EntryFigure};
 
@@ -91,7 +91,7 @@ pub fn history(entries: &[DatabaseEntry]) -> History {
     let head = HISTORY_COLUMNS.iter().map(|name| (*name).to_owned()).chain(kept.iter().cloned());
     let mut csv = csv_line(head);
     for (started, entry) in &timed {
-        let values: BTreeMap<String, f64> = columns(entry).collect();
+        let values: BTreeMap<String, f64> = columns(entry).gather();
         let mut cells = vec![
             (started / 1_000_000_000).to_string(),
             entry.id.to_string(),

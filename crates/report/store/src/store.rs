@@ -274,7 +274,7 @@ fn read(connection: &Connection, id: i64) -> rusqlite::Result<DatabaseEntry> {
                 part: row.get(4)?,
                 parent: row.get(5)?,
                 block: row.get(6)?,
-                points: serde_json::from_slice(row.get::<_, String>(7)?.as_bytes()).unwrap_or_default(),
+                points: iolab_deserialize::json(row.get::<_, String>(7)?.as_bytes()).unwrap_or_default(),
                 started_unix_ns: unsigned(row.get(8)?),
                 elapsed_ns: unsigned(row.get(9)?),
                 tool: row.get(10)?,

@@ -6,6 +6,7 @@
 //! studies = ["write-share.toml", "block-size.toml"]
 //! ```
 
+use iolab_order::Arrange;
 use serde::{Deserialize, Serialize};
 
 use crate::{StudyError, TextPlace};
@@ -34,7 +35,7 @@ pub fn read_collection(text: &str) -> Result<Option<Collection>, StudyError> {
     if !names_studies {
         return Ok(None);
     }
-    let collection: Collection = toml::from_str(text).map_err(|error| StudyError::Shape {
+    let collection: Collection = iolab_deserialize::toml(text).map_err(|error| StudyError::Shape {
         place: TextPlace::of(text, error.span().map_or(0, |span| span.start)),
         message: crate::file::in_plain_words(error.message()),
     })?;
@@ -42,7 +43,7 @@ pub fn read_collection(text: &str) -> Result<Option<Collection>, StudyError> {
         return Err(StudyError::meaning("studies = []: a collection needs at least one study"));
     }
     let mut names: Vec<&str> = collection.studies.iter().map(|file| part_name(file)).collect();
-    names.sort_unstable();
+    names.arrange();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => {
             Err(StudyError::meaning(format!("two studies are called '{}': their folders would be the same", pair[0])))

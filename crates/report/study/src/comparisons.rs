@@ -181,7 +181,7 @@ impl<'a> Families<'a> {
         let mut contrasts = judged.contrasts(number, &self.statements);
         if self.grid.points.len() > MOST_KEPT {
             let mut kept = self.grid.planned();
-            kept.sort_unstable();
+            kept.arrange();
             contrasts.retain(|one| {
                 let pair = [(one.baseline, one.candidate), (one.candidate, one.baseline)];
                 let is_best = |number: usize| standing.best_for(number) == Some(number);

@@ -1,5 +1,6 @@
 //! The design: the configurations, and the order in which their trials run.
 
+use iolab_order::Arrange;
 use iolab_statistics::{DecisionRules, Random};
 use serde::{Deserialize, Serialize};
 
@@ -150,7 +151,7 @@ fn check_options(study: &Study) -> Result<(), StudyError> {
         }
         let mut options: Vec<&str> =
             axis.points.iter().flat_map(|point| &point.settings).map(|setting| setting.option.as_str()).collect();
-        options.sort_unstable();
+        options.arrange();
         options.dedup();
         for option in options {
             if let Some((_, other)) = seen.iter().find(|(name, _)| *name == option) {
@@ -192,7 +193,7 @@ fn confounded(study: &Study, configurations: &[Configuration]) -> Vec<String> {
     let mut warnings = Vec::new();
     let points = |axis: usize| {
         let mut points: Vec<&str> = configurations.iter().map(|made| made.points[axis].as_str()).collect();
-        points.sort_unstable();
+        points.arrange();
         points.dedup();
         points
     };

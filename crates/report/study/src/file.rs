@@ -194,7 +194,7 @@ pub(crate) fn in_plain_words(message: &str) -> String {
 /// # Errors
 /// The first error, with its place if it has one.
 pub fn read(text: &str) -> Result<Study, StudyError> {
-    let file: File = toml::from_str(text).map_err(|error| StudyError::Shape {
+    let file: File = iolab_deserialize::toml(text).map_err(|error| StudyError::Shape {
         place: TextPlace::of(text, error.span().map_or(0, |span| span.start)),
         message: in_plain_words(error.message()),
     })?;

@@ -4,6 +4,7 @@
 //! rate (open loop), in random order within each block. Response times count from when operations
 //! were due, so that overload is visible (Schroeder, Wierman and Harchol-Balter, NSDI 2006).
 
+use iolab_order::Arrange;
 use std::fmt;
 use std::fmt::{Display, Formatter};
 
@@ -99,7 +100,7 @@ impl Ladder {
 pub(crate) fn percents(ladder: &Ladder) -> Vec<f64> {
     let mut percents = PERCENTS.to_vec();
     percents.extend(ladder.slo.map(|slo| slo.percent));
-    percents.sort_by(f64::total_cmp);
+    percents.arrange_by(f64::total_cmp);
     percents.dedup();
     percents
 }

@@ -80,7 +80,7 @@ pub struct Printed {
 impl Printed {
     /// Text as it was printed.
     pub fn new(text: String) -> Printed {
-        let document = serde_json::from_slice(text.as_bytes());
+        let document = iolab_deserialize::json(text.as_bytes());
         Printed { text, document }
     }
 

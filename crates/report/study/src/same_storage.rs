@@ -2,6 +2,7 @@
 
 use iolab_aggregate::ReachedStorage;
 use iolab_findings::{Reached, by_target, different_targets};
+use iolab_order::Arrange;
 use iolab_recording::Finding;
 
 use crate::{Design, JobSetting, Study, Trial};
@@ -91,7 +92,7 @@ fn different_options(one: &[JobSetting], other: &[JobSetting]) -> Vec<String> {
         of.iter().rev().find(|setting| setting.option == option).map(|setting| setting.value.clone())
     };
     let mut options: Vec<&String> = one.iter().chain(other).map(|setting| &setting.option).collect();
-    options.sort_unstable();
+    options.arrange();
     options.dedup();
     options.into_iter().filter(|option| value(one, option) != value(other, option)).cloned().collect()
 }

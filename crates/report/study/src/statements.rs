@@ -4,6 +4,7 @@
 //! Each statement is a weighted sum of the effects of configurations (see
 //! `iolab_statistics::Weights`).
 
+use iolab_order::Arrange;
 use iolab_statistics::Weights;
 
 use crate::{Design, Study};
@@ -133,7 +134,7 @@ impl<'a> Grid<'a> {
             let twins = twins.chain([self.baseline_of(candidate)]).filter(|twin| *twin != candidate);
             pairs.extend(twins.map(|twin| (twin, candidate)));
         }
-        pairs.sort_unstable();
+        pairs.arrange();
         pairs.dedup();
         pairs
     }

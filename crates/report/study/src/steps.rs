@@ -5,6 +5,7 @@
 //! for each trial in the order of the design: purge ─ fill ─ round ─ round … ─ trial      (finished steps are not repeated)
 //! ```
 
+use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use iolab_statistics::{DecisionRules, Family, SteadyState, Weights, critical_bound};
@@ -209,7 +210,7 @@ pub(crate) fn preconditioned(study: &Study, results: &TrialResults) -> Vec<Preco
         Step::Trial(_) => None,
     };
     let mut places: Vec<Before> = results.steps.keys().filter_map(place).collect();
-    places.sort_unstable();
+    places.arrange();
     places.dedup();
     let of = |before: Before| {
         let rounds = rounds(before, results);

@@ -328,7 +328,7 @@ fn shown_rows(analysis: &Analysis, standing: &Standing) -> Vec<usize> {
         ranked.truncate(MOST_ROWS - 1);
     }
     let mut rows: Vec<usize> = ranked.into_iter().map(|one| one.0).chain(baselines(standing)).collect();
-    rows.sort_unstable();
+    rows.arrange();
     rows.dedup();
     rows
 }

@@ -268,7 +268,7 @@ fn figures_of_studies(entries: &[DatabaseEntry], format: &str) -> Result<String,
     let mut lines = Vec::new();
     for entry in entries {
         let Some(text) = &entry.analysis else { continue };
-        let analysis = serde_json::from_slice(text.as_bytes()).map_err(|error| {
+        let analysis = iolab_deserialize::json(text.as_bytes()).map_err(|error| {
             ExitFailure::failed(format!("iolab: @{}: its analysis cannot be read: {error}: import it again", entry.id))
         })?;
         lines.extend(figure_lines(entry.id, &entry.title, &analysis));

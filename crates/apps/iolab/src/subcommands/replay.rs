@@ -1,5 +1,6 @@
 //! `iolab replay`: runs a trace as a job of the common runner.
 
+use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ fn all_are_named(arguments: &ReplayArguments, plan: &Plan) -> Result<(), ExitFai
     let others: BTreeSet<&Path> = files
         .map(|file| file.path.as_path())
         .filter(|path| !places.iter().any(|place| path.starts_with(place)))
-        .collect();
+        .gather();
     let Some(first) = others.first() else { return Ok(()) };
     let more = match others.len() - 1 {
         0 => String::new(),

@@ -1,5 +1,6 @@
 //! `iolab run`: everything from the job to the report.
 
+use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -206,7 +207,7 @@ pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Opt
     if run.showcmd {
         output::print(&help::showcmd("fio", &planned.jobs))?;
         let variables: BTreeSet<_> =
-            planned.jobs.secrets.iter().filter_map(|secret| secret.variable.as_deref()).collect();
+            planned.jobs.secrets.iter().filter_map(|secret| secret.variable.as_deref()).gather();
         if !variables.is_empty() {
             let names = variables.into_iter().collect::<Vec<_>>().join(", ");
             eprintln!(

@@ -1,6 +1,7 @@
 //! CPU (and NUMA node) lists and masks.
 
 use super::{Piece, ValueError};
+use iolab_order::Arrange;
 
 /// Highest accepted CPU number; more than any Linux machine has.
 const HIGHEST_CPU: usize = 8191;
@@ -20,7 +21,7 @@ pub(super) fn list(whole: Piece<'_>) -> Result<Vec<usize>, ValueError> {
             None => cpus.push(number(part)?),
         }
     }
-    cpus.sort_unstable();
+    cpus.arrange();
     cpus.dedup();
     Ok(cpus)
 }

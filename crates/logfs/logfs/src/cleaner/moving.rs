@@ -3,6 +3,7 @@
 //! The pieces of one file are written next to each other, by offset, whichever clusters they come
 //! from. What a file has in the clusters of one pass becomes one contiguous stretch.
 
+use iolab_order::Arrange;
 use std::collections::VecDeque;
 
 use iolab_disk::{Buffer, DeviceError};
@@ -101,7 +102,7 @@ fn list_live(instance: &Instance, cluster: u32, moving: &mut Vec<Moving>) {
 /// Assigns each piece a place in memory, by file and offset; returns the number of bytes.
 fn group_by_file(moving: &mut [Moving]) -> usize {
     let mut order: Vec<usize> = (0..moving.len()).collect();
-    order.sort_unstable_by_key(|number| (moving[*number].piece.inode, moving[*number].piece.offset));
+    order.arrange_by_key(|number| (moving[*number].piece.inode, moving[*number].piece.offset));
     let mut length = 0;
     for number in order {
         moving[number].at = length;

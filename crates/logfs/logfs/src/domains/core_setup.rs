@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::finish_resize;
 use super::messages::{Answer, CoreDriver, Message, MessageReceiver, MessageSender};
 use super::root::RootCopy;
-use super::volume::Volume;
+use super::volume::{Answered, Volume};
 use super::worker::{Work, Worker};
 use crate::recovery::{OnLoss, Recovery, load, read_map};
 use crate::{Disk, Error, LogFs, OpenOptions, Runtime, open};
@@ -86,47 +86,54 @@ impl CoreSetup {
 }
 
 impl Place {
-    async fn open(self, disk: &Disk, options: OpenOptions, runtime: Runtime) -> Result<(Volume, Recovery), Error> {
-        let (number, cores) = (self.number, self.senders.len());
-        let (layout, owners) = match read_map(disk).await {
-            Ok(found) => found,
-            Err(error) => return Err(self.refuse(error)),
-        };
-        let (mut domains, mut refused) = (BTreeMap::new(), None);
-        let mut recovery = Recovery { closed: true, ..Recovery::default() };
-        for domain in (0..layout.domains).filter(|domain| *domain as usize % cores == number) {
-            let opened = async {
-                let loaded = load(disk, layout, Rc::clone(&owners), domain, OnLoss::Refuse).await?;
-                finish_resize(disk, &layout).await?;
-                open::start(disk, options, runtime.clone(), loaded).await
+    fn open(
+        self,
+        disk: &Disk,
+        options: OpenOptions,
+        runtime: Runtime,
+    ) -> Answered<'_, Result<(Volume, Recovery), Error>> {
+        Box::pin(async move {
+            let (number, cores) = (self.number, self.senders.len());
+            let (layout, owners) = match read_map(disk).await {
+                Ok(found) => found,
+                Err(error) => return Err(self.refuse(error)),
             };
-            match opened.await {
-                Ok((fs, found)) => {
-                    domains.insert(domain, fs);
-                    recovery.add(&found);
+            let (mut domains, mut refused) = (BTreeMap::new(), None);
+            let mut recovery = Recovery { closed: true, ..Recovery::default() };
+            for domain in (0..layout.domains).filter(|domain| *domain as usize % cores == number) {
+                let opened = async {
+                    let loaded = load(disk, layout, Rc::clone(&owners), domain, OnLoss::Refuse).await?;
+                    finish_resize(disk, &layout).await?;
+                    open::start(disk, options, runtime.clone(), loaded).await
+                };
+                match opened.await {
+                    Ok((fs, found)) => {
+                        domains.insert(domain, fs);
+                        recovery.add(&found);
+                    }
+                    Err(error) => refused = Some(error),
                 }
-                Err(error) => refused = Some(error),
             }
-        }
-        let worker =
-            Rc::new(Worker::new(number, self.senders, self.receiver, layout, domains, runtime.spawner.clone()));
-        runtime.spawner.spawn(Rc::clone(&worker).serve());
-        let outcome = worker.call(0, async move |first: Rc<Worker>| first.gather(refused).await).await;
-        match outcome {
-            Ok(root) => {
-                *worker.root.borrow_mut() = root;
-                worker.all_have_the_root().await?;
-                Ok((Volume::new(worker), recovery))
-            }
-            Err(error) => {
-                for fs in worker.domains.values().cloned() {
-                    // Report the first error.
-                    let _second = LogFs::close(fs).await;
+            let worker =
+                Rc::new(Worker::new(number, self.senders, self.receiver, layout, domains, runtime.spawner.clone()));
+            runtime.spawner.spawn(Rc::clone(&worker).serve());
+            let outcome = worker.call(0, async move |first: Rc<Worker>| first.gather(refused).await).await;
+            match outcome {
+                Ok(root) => {
+                    *worker.root.borrow_mut() = root;
+                    worker.all_have_the_root().await?;
+                    Ok((Volume::new(worker), recovery))
                 }
-                worker.stop();
-                Err(error)
+                Err(error) => {
+                    for fs in worker.domains.values().cloned() {
+                        // Report the first error.
+                        let _second = LogFs::close(fs).await;
+                    }
+                    worker.stop();
+                    Err(error)
+                }
             }
-        }
+        })
     }
 }
 

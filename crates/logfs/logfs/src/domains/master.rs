@@ -4,6 +4,7 @@
 //! Locks of top-level names are taken here, before any lock of a domain: this extends the order of
 //! [`crate::locks`] across cores.
 
+use iolab_order::Arrange;
 use std::rc::Rc;
 
 use super::root::Change;
@@ -115,13 +116,14 @@ impl Worker {
         let mut order: Vec<u32> = (0..domains).map(|step| (turn % domains + step) % domains).collect();
         match asker.placement {
             Placement::RoundRobin => {}
-            Placement::CreatingCore => order.sort_by_key(|domain| !own.contains(domain)),
+            Placement::CreatingCore => order.arrange_by_key(|domain| !own.contains(domain)),
             Placement::LeastFull => {
                 let spaces = self.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
                 let space = |domain: u32| spaces.get(domain as usize).and_then(|space| space.clone().ok());
                 // A domain that does not answer comes last.
-                order
-                    .sort_by_key(|domain| space(*domain).map_or((true, None), |space| (false, Some(emptiness(space)))));
+                order.arrange_by_key(|domain| {
+                    space(*domain).map_or((true, None), |space| (false, Some(emptiness(space))))
+                });
             }
         }
         order

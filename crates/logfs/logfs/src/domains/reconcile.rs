@@ -1,5 +1,6 @@
 //! Merges the domains' parts of the root directory when all domains are opened.
 
+use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -27,8 +28,8 @@ pub(crate) fn is_open(parts: &[Part], inode: InodeId, name: &[u8]) -> bool {
 /// treated as carried out.
 pub(crate) fn unite(parts: &[Part]) -> (RootCopy, Vec<Double>) {
     let gone: BTreeSet<(InodeId, &[u8])> =
-        parts.iter().flat_map(|part| &part.intents).map(|intent| (intent.inode, &intent.name[..])).collect();
-    let all: BTreeSet<&[u8]> = parts.iter().flat_map(|part| &part.names).map(|entry| &entry.name[..]).collect();
+        parts.iter().flat_map(|part| &part.intents).map(|intent| (intent.inode, &intent.name[..])).gather();
+    let all: BTreeSet<&[u8]> = parts.iter().flat_map(|part| &part.names).map(|entry| &entry.name[..]).gather();
     let (mut root, mut doubles) = (RootCopy::default(), Vec::new());
     for (part, domain) in parts.iter().zip(0..) {
         let left = |entry: &&crate::DirectoryEntry| !gone.contains(&(entry.inode, &entry.name[..]));

@@ -14,8 +14,8 @@ use crate::file_system::AttributeChange;
 use crate::record::{Attributes, InodeId};
 use crate::{Error, Layout, LogFs, Space};
 
-/// The answer of a [`Volume`], later. It is boxed, so that the tasks of a volume are compiled here
-/// and not once more in each crate that waits for them.
+/// The answer of a file system, later. It is boxed, so that the tasks of a volume, opening and
+/// closing are compiled here and not once more in each crate that waits for them.
 pub type Answered<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// An open file system of one or more domains, as one core sees it. Clones are handles to the same
@@ -285,11 +285,13 @@ impl Volume {
     ///
     /// # Errors
     /// [`Error::Failed`] when the device fails; the other domains are closed anyway.
-    pub async fn close(self) -> Result<(), Error> {
-        let answers = self.worker.in_every_domain(async |fs: LogFs| fs.close().await).await;
-        self.worker.stop_all();
-        self.closed().await;
-        answers.into_iter().collect()
+    pub fn close(self) -> Answered<'static, Result<(), Error>> {
+        Box::pin(async move {
+            let answers = self.worker.in_every_domain(async |fs: LogFs| fs.close().await).await;
+            self.worker.stop_all();
+            self.closed().await;
+            answers.into_iter().collect()
+        })
     }
 
     /// Waits until the file system is closed. For a core that only serves others.

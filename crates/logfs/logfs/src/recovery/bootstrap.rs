@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::anchor::Anchor;
 use crate::domains::{Owners, read_owners};
-use crate::{Disk, Error, Layout};
+use crate::{Answered, Disk, Error, Layout};
 
 /// Reads the bootstrap record, from its copy if necessary; also returns which of the two are valid.
 pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Error> {
@@ -65,8 +65,10 @@ pub(crate) async fn read_anchor(disk: &Disk, layout: &Layout) -> Result<(Anchor,
 }
 
 /// Reads the bootstrap record and the owner map.
-pub(crate) async fn read_map(disk: &Disk) -> Result<(Layout, Rc<Owners>), Error> {
-    let (layout, _) = read_layout(disk).await?;
-    let (owners, _) = read_owners(disk, &layout).await?;
-    Ok((layout, Rc::new(owners)))
+pub(crate) fn read_map(disk: &Disk) -> Answered<'_, Result<(Layout, Rc<Owners>), Error>> {
+    Box::pin(async move {
+        let (layout, _) = read_layout(disk).await?;
+        let (owners, _) = read_owners(disk, &layout).await?;
+        Ok((layout, Rc::new(owners)))
+    })
 }

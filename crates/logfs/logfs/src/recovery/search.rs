@@ -14,6 +14,7 @@ use crate::domains::Owners;
 use crate::frame::{Frame, Header, Search};
 use crate::record::{Record, split_head};
 use crate::{Disk, Error, Layout};
+use iolab_order::Arrange;
 
 /// Most checkpoints tried, the newest first.
 const MOST_TRIES: usize = 16;
@@ -52,7 +53,7 @@ impl Frames {
     /// began and did not end is followed by another beginning.
     fn checkpoints(&self) -> impl Iterator<Item = (Order, Generation)> {
         let mut ends = self.ends.clone();
-        ends.sort_unstable_by(|one, other| other.cmp(one));
+        ends.arrange_by(|one, other| other.cmp(one));
         ends.dedup();
         ends.into_iter().filter_map(|end| {
             let before = self.begins.iter().filter(|((epoch, sequence), _)| *epoch <= end.0 && *sequence <= end.1);

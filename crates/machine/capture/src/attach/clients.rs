@@ -5,6 +5,7 @@
 //! connection within the machine, both ends are in `/proc/net/tcp`. If the kernel reports nothing,
 //! or the processes have another network namespace, there are no clients.
 
+use iolab_order::Gather;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use iolab_observe::{ProcessTime, System, unix_socket_ends};
@@ -18,7 +19,7 @@ pub(super) struct Clients {
 impl Clients {
     /// The processes that communicate with the program's processes.
     pub(super) fn find(&mut self, system: &System, program: &BTreeSet<i32>, all: &[ProcessTime]) -> BTreeSet<i32> {
-        let own: HashSet<u64> = program.iter().flat_map(|process| system.sockets_of(*process)).collect();
+        let own: HashSet<u64> = program.iter().flat_map(|process| system.sockets_of(*process)).gather();
         if own.is_empty() {
             return BTreeSet::new();
         }

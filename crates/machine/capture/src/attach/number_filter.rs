@@ -9,10 +9,12 @@
 //!  0 1 2 3 8 9 17  ─▶  (id < 8 && id <= 3) || (id >= 8 && ((id < 17 && id <= 9) || (id >= 17 && id <= 17)))
 //! ```
 
+use iolab_order::Arrange;
+
 /// A filter that numbers in `wanted` pass, and no others.
 pub(super) fn number_filter(wanted: impl Iterator<Item = u64>) -> String {
     let mut numbers: Vec<u64> = wanted.collect();
-    numbers.sort_unstable();
+    numbers.arrange();
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match ranges.last_mut() {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use iolab_observe::{ProcessTime, RunAndWait, System, descendants};
-use iolab_order::Arrange;
+use iolab_order::{Arrange, Gather};
 use iolab_trace::{ProcessorShares, ProgramBeside};
 
 use super::clients::Clients;
@@ -88,7 +88,7 @@ impl Programs {
     /// Finds traced processes and clients; a process once found stays one.
     fn find_ours(&mut self, system: &System, all: &[ProcessTime]) {
         let known = all.iter().filter(|one| self.kind_of(one) == Some(Kind::Program)).map(|one| one.id);
-        let mut program: BTreeSet<i32> = self.heads.iter().copied().chain(known).collect();
+        let mut program: BTreeSet<i32> = self.heads.iter().copied().chain(known).gather();
         if self.children {
             program = descendants(all, &program.into_iter().collect::<Vec<_>>());
         }

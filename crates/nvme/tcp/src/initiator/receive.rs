@@ -61,7 +61,6 @@ impl TcpQueue {
     }
 
     /// Handles bytes received by a prediction, and then the PDUs in the inbox.
-    #[inline]
     fn handle(&mut self, guessed: usize) {
         self.scatter.has_received();
         let mut asked = false;

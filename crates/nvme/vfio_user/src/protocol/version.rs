@@ -95,7 +95,7 @@ impl VersionMessage {
         let data = data.strip_suffix(&[0]).unwrap_or(data);
         let mut abilities = Abilities::default();
         if !data.is_empty() {
-            let data: Value = serde_json::from_slice(data).ok()?;
+            let data: Value = iolab_deserialize::json(data).ok()?;
             let list = data.get("capabilities");
             let number = |name: &str| list?.get(name)?.as_u64();
             abilities = Abilities {

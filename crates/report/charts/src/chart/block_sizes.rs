@@ -13,6 +13,7 @@ use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
+use iolab_order::Arrange;
 
 /// Speed over block size.
 #[derive(Debug, Clone, PartialEq)]
@@ -248,6 +249,6 @@ fn roof_places(roofline: &Roofline, x: &Scale) -> Vec<f64> {
     let piece = |n: u32| x.low * (x.high / x.low).powf(f64::from(n) / f64::from(PIECES));
     let corner = Some(roofline.bandwidth / roofline.iops).filter(|corner| *corner > x.low && *corner < x.high);
     let mut places: Vec<f64> = (0..=PIECES).map(piece).chain(corner).collect();
-    places.sort_by(f64::total_cmp);
+    places.arrange_by(f64::total_cmp);
     places
 }

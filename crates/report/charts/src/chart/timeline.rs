@@ -10,6 +10,7 @@ use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Heading, Spacing, Table};
+use iolab_order::Arrange;
 
 /// Latencies and other series on one time axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -334,7 +335,7 @@ const MOST_TIPS: usize = 110;
 fn tell(sheet: &mut Sheet<'_>, plot: &Plot, lines: &[Line], unit: AxisUnit, most: usize) {
     let mut moments: Vec<f64> = lines.iter().flat_map(|line| &line.values).map(|value| value.0).collect();
     moments.retain(|at| plot.x(*at).is_some());
-    moments.sort_by(f64::total_cmp);
+    moments.arrange_by(f64::total_cmp);
     moments.dedup();
     let step = moments.len().div_ceil(most.max(1)).max(1);
     let moments: Vec<f64> = moments.into_iter().step_by(step).collect();

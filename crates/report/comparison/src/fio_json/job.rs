@@ -1,5 +1,6 @@
 //! One report, and one job of it.
 
+use iolab_order::{Arrange, Gather};
 use std::collections::BTreeMap;
 
 use iolab_histogram::{SparseHistogram, bucket_low, bucket_of, check_buckets};
@@ -64,7 +65,7 @@ fn lacks_percentiles(direction: &DirectionSummary) -> bool {
 
 fn options(value: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    value.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
+    value.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).gather()
 }
 
 fn job(value: &Value, global: &BTreeMap<String, String>) -> JobSummary {
@@ -142,7 +143,7 @@ fn bins(value: &Value) -> Option<SparseHistogram> {
     let pair = |(middle, count): (&String, &Value)| Some((bucket_of(middle.parse().ok()?) as u32, count.as_u64()?));
     let mut buckets: Vec<(u32, u64)> = value["bins"].as_object()?.iter().filter_map(pair).collect();
     buckets.retain(|(_, count)| *count > 0);
-    buckets.sort_unstable();
+    buckets.arrange();
     let (first, last) = (buckets.first()?.0, buckets.last()?.0);
     buckets.dedup_by(|later, kept| {
         let same = later.0 == kept.0;

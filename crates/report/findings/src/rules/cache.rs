@@ -1,6 +1,7 @@
 //! Checks whether the device was reached at all: page cache, blocks that were never written, layers
 //! in between.
 
+use iolab_order::Arrange;
 use iolab_plan::Direction;
 use iolab_recording::Severity;
 
@@ -182,7 +183,7 @@ fn file_bytes(facts: &Facts<'_>, stage: &Stage) -> f64 {
         .flat_map(|job| job.members.iter().flat_map(|member| &member.plan.files))
         .map(|file| (&file.path, file.start_bytes, file.length_bytes))
         .collect();
-    files.sort_unstable();
+    files.arrange();
     files.dedup();
     files.iter().map(|file| file.2 as f64).sum()
 }

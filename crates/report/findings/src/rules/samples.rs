@@ -1,5 +1,6 @@
 //! Whether the run was long enough, and had enough samples for the percentiles shown.
 
+use iolab_order::Arrange;
 use iolab_plan::Direction;
 use iolab_recording::Severity;
 use iolab_statistics::samples_needed;
@@ -73,7 +74,7 @@ fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<Weak> {
     if samples == 0 || weak.is_empty() {
         return None;
     }
-    weak.sort_by(f64::total_cmp);
+    weak.arrange_by(f64::total_cmp);
     let above = if weak.len() > 1 { " and above" } else { "" };
     let words = format!(
         "{} {} too few for p{}{above}, which needs {}",

@@ -1,6 +1,7 @@
 //! What an axis varies, and how configurations form lines along it.
 
 use iolab_charts::{AxisUnit, SweepAxis};
+use iolab_order::Arrange;
 use iolab_study::{Axis, Study};
 use iolab_units::{KbBase, parse_bytes};
 
@@ -137,7 +138,7 @@ pub(super) fn panels(outcome: &Outcome<'_>, along: &[usize]) -> Vec<Panel> {
         within.retain(|other| *other != axis);
         across.push(axis);
     }
-    across.sort_unstable();
+    across.arrange();
     let name = |configuration: usize, axes: &[usize]| -> String {
         let points = &outcome.design.configurations[configuration].points;
         let names = axes.iter().map(|axis| format!("{}={}", outcome.design.axes[*axis], points[*axis]));

@@ -145,7 +145,7 @@ fn shares(heading: Heading, sizes: &[(&str, BTreeMap<u64, u64>)]) -> Stacked {
     frequent.arrange_by_key(|entry| std::cmp::Reverse(entry.1));
     let has_others = frequent.len() > MOST_SIZES;
     frequent.truncate(MOST_SIZES);
-    frequent.sort_unstable();
+    frequent.arrange();
     let bar = |(name, all): &(&str, BTreeMap<u64, u64>)| {
         let total: u64 = all.values().sum();
         let share = |count: u64| Estimate::of(count as f64 / total as f64);

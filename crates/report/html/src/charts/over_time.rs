@@ -1,6 +1,7 @@
 //! Figures of one recording: its distribution, its history over time with the activity of block
 //! layer and host, its heat map.
 
+use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use iolab_aggregate::{IntervalFigures, figures, interval_figures, summed_series};
@@ -289,7 +290,7 @@ fn marks(recording: &Recording) -> Vec<TimeMark> {
         .filter(|(plan, _)| plan.limits.ramp_ns > 0)
         .map(|(plan, worker)| worker.started_ns + plan.limits.ramp_ns)
         .collect();
-    ends.sort_unstable();
+    ends.arrange();
     ends.first().map(|end| TimeMark { at_ns: *end as f64, label: "ramp ends".to_owned() }).into_iter().collect()
 }
 

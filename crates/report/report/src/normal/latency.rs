@@ -3,6 +3,7 @@
 //! The unit is chosen as in fio: microseconds or milliseconds only if no printed value becomes
 //! meaningless.
 
+use iolab_order::Arrange;
 use std::fmt::Write;
 
 use iolab_histogram::SparseHistogram;
@@ -45,7 +46,7 @@ pub(super) fn write_percentiles(text: &mut String, name: &str, histogram: &Spars
         return;
     }
     let mut list = list.to_vec();
-    list.sort_by(f64::total_cmp);
+    list.arrange_by(f64::total_cmp);
     let values: Vec<u64> = list.iter().map(|percent| histogram.percentile(*percent)).collect();
     let (least, most) = (values[0], values[values.len() - 1]);
     let (unit, divisor) = match (least, most) {

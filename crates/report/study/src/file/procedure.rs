@@ -1,6 +1,7 @@
 //! The keys of a study file that say how trials are run: blocks, preconditioning, warm-up, ladder,
 //! profile.
 
+use iolab_order::Arrange;
 use iolab_statistics::SniaRules;
 use serde::Deserialize;
 use toml::Spanned;
@@ -226,7 +227,7 @@ fn numbers(words: &[String]) -> Result<Vec<f64>, StudyError> {
         })
     };
     let mut levels = words.iter().map(number).collect::<Result<Vec<f64>, _>>()?;
-    levels.sort_by(f64::total_cmp);
+    levels.arrange_by(f64::total_cmp);
     levels.dedup();
     match levels.is_empty() {
         true => Err(StudyError::meaning("ladder: levels are missing")),

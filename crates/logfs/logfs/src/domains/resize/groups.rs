@@ -1,6 +1,7 @@
 //! Determines which top-level names have to stay together: those that share an inode, or whose
 //! content shares a cluster.
 
+use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use crate::Error;
@@ -118,7 +119,7 @@ fn assign(
     }
     let mean = weight.iter().sum::<u64>() / u64::from(domains.max(1));
     let mut order: Vec<usize> = (0..sets).filter(|set| weight[*set] > 0).collect();
-    order.sort_by_key(|set| std::cmp::Reverse(weight[*set]));
+    order.arrange_by_key(|set| std::cmp::Reverse(weight[*set]));
     let (mut filled, mut goal) = (vec![0; domains as usize], vec![0; sets]);
     for set in order {
         let emptiest = (0..domains).min_by_key(|domain| filled[*domain as usize]).unwrap_or(0);
