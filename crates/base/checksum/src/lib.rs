@@ -2,14 +2,14 @@
 //!
 //! logfs computes it for everything that it writes and compares it for everything that it reads,
 //! and so do NVMe over fabrics with digests and verified jobs, so its speed matters. Where the
-//! processor multiplies 64 bytes at once ([`wide`]), that is the fastest way. Elsewhere, the crate
+//! processor multiplies 64 bytes at once (`wide`), that is the fastest way. Elsewhere, the crate
 //! `crc32c` has three chains of CRC instructions and combines their results; four blocks of the
-//! same length need no combining ([`four`]).
+//! same length, and short messages, need no combining (`chains`).
 
-mod four;
+mod chains;
 mod wide;
 
-pub use four::FOUR;
+pub use chains::FOUR;
 
 /// CRC32C of `bytes`.
 #[inline]
@@ -17,19 +17,22 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c_of_more(0, bytes)
 }
 
-/// CRC32C of a message that goes on with `bytes`, and that has the checksum `sum` so far. An empty
+/// CRC32C of a message that has the checksum `sum` so far, and that goes on with `bytes`. An empty
 /// message has the checksum 0.
+#[inline]
 pub fn crc32c_of_more(sum: u32, bytes: &[u8]) -> u32 {
-    wide::crc32c(sum, bytes).unwrap_or_else(|| crc32c::crc32c_append(sum, bytes))
+    let fast = if bytes.len() < wide::AT_ONCE { chains::of_one(sum, bytes) } else { wide::crc32c(sum, bytes) };
+    fast.unwrap_or_else(|| crc32c::crc32c_append(sum, bytes))
 }
 
 /// CRC32C of each of four blocks. This is fastest if they have the same length.
 pub fn crc32c_of_four(blocks: [&[u8]; FOUR]) -> [u32; FOUR] {
-    let together = if wide::is_possible() { None } else { four::crc32c(blocks) };
+    let together = if wide::is_possible() { None } else { chains::of_four(blocks) };
     together.unwrap_or_else(|| blocks.map(crc32c))
 }
 
 /// CRC32C of the concatenation of all parts.
+#[inline]
 pub fn crc32c_of_parts(parts: &[&[u8]]) -> u32 {
     parts.iter().fold(0, |sum, part| crc32c_of_more(sum, part))
 }
@@ -52,7 +55,8 @@ mod tests {
             let sums = blocks.map(crc32c::crc32c);
             assert_eq!(crc32c_of_four(blocks), sums, "{length} bytes");
             assert_eq!(blocks.map(crc32c), sums, "{length} bytes");
-            assert_eq!(four::crc32c(blocks).unwrap_or(sums), sums, "{length} bytes");
+            assert_eq!(chains::of_four(blocks).unwrap_or(sums), sums, "{length} bytes");
+            assert_eq!(chains::of_one(0, blocks[3]).unwrap_or(sums[3]), sums[3], "{length} bytes");
             assert_eq!(wide::crc32c(0, blocks[3]).unwrap_or(sums[3]), sums[3], "{length} bytes");
         }
     }

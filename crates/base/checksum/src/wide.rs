@@ -11,12 +11,15 @@
 
 #![allow(unsafe_code, reason = "island: call what is compiled for processors with AVX-512, and load its registers")]
 
+/// The fewest bytes that are folded.
+pub(super) const AT_ONCE: usize = 256;
+
 /// CRC32C of a message that has the checksum `sum` so far and goes on with `bytes`; `None` if they
 /// are too few, or the processor lacks an instruction.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn crc32c(sum: u32, bytes: &[u8]) -> Option<u32> {
     // SAFETY: the processor has all that the function needs.
-    (bytes.len() >= folding::AT_ONCE && is_possible()).then(|| unsafe { folding::crc32c(sum, bytes) })
+    (bytes.len() >= AT_ONCE && is_possible()).then(|| unsafe { folding::crc32c(sum, bytes) })
 }
 
 /// Whether the processor has the instructions.
@@ -42,10 +45,11 @@ pub(super) fn is_possible() -> bool {
 mod folding {
     use std::arch::x86_64::*;
 
-    /// Bytes of a register, and of all that are folded in turn.
+    use super::AT_ONCE;
+
+    /// Bytes of a register, and the registers whose content is folded in turn.
     const REGISTER: usize = 64;
-    const REGISTERS: usize = 4;
-    pub(super) const AT_ONCE: usize = REGISTER * REGISTERS;
+    const REGISTERS: usize = AT_ONCE / REGISTER;
 
     /// x to the power of `exponent`, modulo the polynomial of CRC32C (RFC 3720, section 12.1), the
     /// highest power in the highest bit.

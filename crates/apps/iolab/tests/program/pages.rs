@@ -1,6 +1,6 @@
 //! Pages about runs, served by the program itself; and the live screen where it cannot be.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use crate::support::{Lab, Running};
@@ -18,11 +18,15 @@ pub(crate) fn printed_address(server: &Running, text: fn(&Running) -> String) ->
     address(&text(server)).expect("it was there")
 }
 
-pub(crate) fn get(authority: &str, path: &str) -> String {
+fn asked(authority: &str, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(authority).expect("a server");
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n").expect("a request");
+    stream
+}
+
+pub(crate) fn get(authority: &str, path: &str) -> String {
     let mut told = String::new();
-    stream.read_to_string(&mut told).expect("an answer");
+    asked(authority, path).read_to_string(&mut told).expect("an answer");
     told
 }
 
@@ -61,9 +65,12 @@ fn a_run_has_a_page_as_long_as_it_lasts() {
     assert!(page.contains("data-events=\"/live/it.iolab/events\"") && page.contains("paced"), "{page}");
     assert!(get(&authority, "/metrics").contains("run=\"it.iolab\""));
     assert!(get(&authority, "/new").starts_with("HTTP/1.1 404"), "it starts nothing beside a run");
+    let mut following = BufReader::new(asked(&authority, "/live/it.iolab/events"));
+    let mut events = String::new();
+    following.read_line(&mut events).expect("an answer");
     run.signal(2);
     // The events end with the run: the last one says so.
-    let events = get(&authority, "/live/it.iolab/events");
+    following.read_to_string(&mut events).expect("events");
     assert!(events.contains("event: ended"), "{}", &events[events.len().saturating_sub(600)..]);
     run.finish().ended(128, "recording saved as it.iolab");
     assert!(TcpStream::connect(&authority).is_err(), "its server has ended with it");
