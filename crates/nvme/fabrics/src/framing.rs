@@ -171,7 +171,6 @@ impl Framing {
     ///
     /// # Errors
     /// The header breaks a rule. This is reported as soon as it can be detected.
-    #[inline]
     pub fn next(&self, bytes: &[u8], sender: Sender) -> Result<Option<(Pdu, DataRange)>, PduError> {
         if bytes.len() < COMMON_BYTES {
             return Ok(None);
