@@ -3,9 +3,9 @@
 //! Two runs on the same storage have the same list, however they reached it: a loop device counts
 //! as the disk beneath it. Nothing here knows an engine by its name.
 
-use iolab_order::Arrange;
 use std::fmt;
 
+use iolab_order::Arrange;
 use iolab_plan::Reach;
 use iolab_recording::{DeviceUse, Recording};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! What a folder holds, checked before anything in it is touched.
 
-use iolab_order::Arrange;
 use std::path::Path;
+
+use iolab_order::Arrange;
 
 use crate::{ErrorKind, Existing, OpenRequest, StoreError, StoreKind};
 

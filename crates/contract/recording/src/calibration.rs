@@ -5,9 +5,9 @@
 //! share of the time per I/O, and the one judgement, whether this share is too large. It is a lower
 //! bound: caches are warm, and nothing else happens between two operations.
 
-use iolab_order::{Arrange, Gather};
 use std::collections::{BTreeMap, BTreeSet};
 
+use iolab_order::{Arrange, Gather};
 use iolab_plan::{Reach, WorkerPlan};
 use iolab_units::rounded_ns;
 use serde::{Deserialize, Serialize};

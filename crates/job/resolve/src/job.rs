@@ -9,13 +9,13 @@
 //! table and this crate. It becomes an error that says so (never a panic on a user's job), and the
 //! same test finds it.
 
-use iolab_order::Gather;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use iolab_engine::EngineDescription;
 use iolab_jobfile::{DiagnosticSeverity, JobSection};
 use iolab_options::{Distribution, PerDirection, Setting, Settings, SizeSpec, Value};
+use iolab_order::Gather;
 
 use crate::findings::Place;
 use crate::readings;

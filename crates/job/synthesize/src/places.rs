@@ -1,8 +1,9 @@
 //! Offsets of transfers: after the last one, over its tail again, at the same place, or elsewhere;
 //! and the share of the hottest blocks.
 
-use iolab_order::Arrange;
 use std::collections::{BTreeMap, HashMap};
+
+use iolab_order::Arrange;
 
 use crate::Proportion;
 

@@ -4,11 +4,11 @@
 //! A server starts, loads and stops: three different activities. The stretch is the longest one in
 //! which syncs (or transfers, if there are hardly any syncs) occur at a steady rate.
 
-use iolab_order::Arrange;
 use std::collections::HashMap;
 use std::io::{self, Read};
 
 use iolab_histogram::Histogram;
+use iolab_order::Arrange;
 use iolab_trace::{Call, Effect, Facts, Flags, NO_FILE, Operation, Ordered, Role};
 
 use crate::roles::{Deeds, RoleRules};

@@ -6,13 +6,13 @@
 //! a store.
 #![allow(unsafe_code, reason = "island: dlopen, dlsym, dladdr")]
 
-use iolab_order::Arrange;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use iolab_configuration::UserSetting;
 use iolab_kv::{ErrorKind, StoreError};
+use iolab_order::Arrange;
 
 use crate::symbols::Symbols;
 

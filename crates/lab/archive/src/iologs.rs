@@ -4,13 +4,13 @@
 //! Workers that name the same file are merged by time. A worker hands its operations over one after
 //! the other, so that its notes are in order, and one record of each is held at a time.
 
-use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 use iolab_activity::{Failure, FailureContext};
+use iolab_order::Gather;
 use iolab_outputs::{OutputKind, Outputs};
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_recording::NotedOperation;

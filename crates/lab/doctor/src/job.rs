@@ -1,11 +1,11 @@
 //! What matters for one job: its plan, its targets, its engines, and the settings it asks of
 //! devices.
 
-use iolab_order::Arrange;
 use std::path::Path;
 
 use iolab_engine::Need;
 use iolab_observe::{DirectIo, System, direct_io_at, free_bytes};
+use iolab_order::Arrange;
 use iolab_pipeline::{Pipeline, PlanRequest, changes_device_settings, check_device_settings};
 use iolab_plan::{Plan, Reach, WorkerPlan};
 use iolab_text::counted;

@@ -1,6 +1,5 @@
 //! The targets of benchmarks of file systems: images, which they create anew, and folders.
 
-use iolab_order::Arrange;
 use std::path::{Path, PathBuf};
 
 use iolab_activity::Failure;
@@ -9,6 +8,7 @@ use iolab_histogram::SparseHistogram;
 use iolab_image::make_file;
 use iolab_logfs::{MkfsOptions, OpenOptions, Policy};
 use iolab_logfs_bench::{BenchTarget, ImageStore};
+use iolab_order::Arrange;
 use serde_json::{Value, json};
 
 use crate::FsError;

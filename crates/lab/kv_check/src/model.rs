@@ -1,9 +1,9 @@
 //! The expected content of a store, compared with the actual one.
 
-use iolab_order::Gather;
 use std::collections::BTreeMap;
 
 use iolab_kv::{Access, Seek, StoreError, Way};
+use iolab_order::Gather;
 
 use crate::operation::{Operation, RING_PREFIX};
 

@@ -1,6 +1,5 @@
 //! The path of the data: job → plan → run → recording.
 
-use iolab_order::Gather;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use iolab_clock::Clock;
 use iolab_guard::{FileSystemRoom, Guard};
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::{Diagnostic, DiagnosticSeverity, Input, JobSet, Surroundings};
+use iolab_order::Gather;
 use iolab_plan::{Plan, Rank};
 use iolab_recording::{Recording, Redaction};
 use iolab_resolve::{MachineFacts, Mode, Overrides};

@@ -4,11 +4,11 @@
 //! They run like any job, so every rule that keeps data safe applies: targets that would be
 //! overwritten must be named, even if the trials only read.
 
-use iolab_order::Gather;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use iolab_engine::{EngineDescription, FileUse};
+use iolab_order::Gather;
 use iolab_plan::{FilePlan, Plan, Reach, WorkerPlan};
 use iolab_recording::{Recording, WorkerOutcome};
 use iolab_runner::Engines;

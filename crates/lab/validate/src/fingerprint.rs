@@ -1,9 +1,9 @@
 //! The characteristics of a load, in the same terms for a program and for a job.
 
-use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use iolab_histogram::SparseHistogram;
+use iolab_order::Arrange;
 use iolab_synthesize::ProgramModel;
 
 /// The fingerprint of a trace.

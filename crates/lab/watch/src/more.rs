@@ -1,11 +1,11 @@
 //! Figures for which iostat has no column: requests in flight, settings of the queue, pressure,
 //! stolen time, page cache.
 
-use iolab_order::Gather;
 use std::fmt::Write;
 
 use iolab_histogram::SparseHistogram;
 use iolab_iostat::{CPU, DeviceActivity};
+use iolab_order::Gather;
 use iolab_recording::{HostSample, RequestInterval};
 use serde_json::{Map, Value, json};
 

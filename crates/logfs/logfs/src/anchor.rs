@@ -1,8 +1,9 @@
 //! The anchor: where reading the log begins (docs/logfs/format.md).
 
+use iolab_checksum::crc32c;
+
 use crate::Layout;
 use crate::bytes::{Put, Take};
-use iolab_checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABANC";
 /// The version that is written.

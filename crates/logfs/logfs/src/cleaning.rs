@@ -1,9 +1,10 @@
 //! Policies that choose which clusters to clean, as functions of how much of a cluster is live and
 //! how old it is.
 
-use iolab_order::Arrange;
 use std::fmt;
 use std::str::FromStr;
+
+use iolab_order::Arrange;
 
 /// What a cleaning policy knows of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

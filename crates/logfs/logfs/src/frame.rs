@@ -1,12 +1,12 @@
 //! Frames of the metadata log: the unit of writing, with the data that proves its place in the
 //! order (docs/logfs/format.md).
 
+use iolab_checksum::{crc32c, crc32c_of_parts};
 use iolab_disk::Buffer;
 
 use crate::Layout;
 use crate::anchor::FramePlace;
 use crate::bytes::Take;
-use iolab_checksum::{crc32c, crc32c_of_parts};
 
 const MAGIC: &[u8; 4] = b"LFFR";
 /// Bytes before the payload.

@@ -5,6 +5,7 @@
 //! (three), what, and whether the checksum around it is recomputed, so that damage gets past the
 //! checksums.
 
+use iolab_checksum::crc32c;
 use iolab_clock::Clock;
 use iolab_disk::RamDisk;
 use iolab_executor::{Executor, ReadyOrder, Stalled};
@@ -15,7 +16,6 @@ use crate::{
     CoreSetup, Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, Runtime,
     VerifyReads, core_setups, fsck, mkfs, open_domain,
 };
-use iolab_checksum::crc32c;
 
 const BLOCK: usize = 512;
 const CLUSTER: u32 = 16 << 10;

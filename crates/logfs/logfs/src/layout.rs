@@ -2,10 +2,11 @@
 
 mod defaults;
 
+use iolab_checksum::crc32c;
+
 use crate::Error;
 use crate::bytes::{Put, Take};
 use crate::cleaning::CleaningDefaults;
-use iolab_checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABLFS";
 /// The version that is written. Version 1 is read, and upgraded when the file system is opened for

@@ -6,11 +6,11 @@
 //! dropped when the cluster becomes free, and content is recorded together with the checksums of
 //! its blocks.
 
+use iolab_checksum::{FOUR, crc32c, crc32c_of_four, crc32c_of_more};
 use smallvec::SmallVec;
 
 use crate::Layout;
 use crate::record::{Proof, Record, SUMS, SumList, put_sums, with_head};
-use iolab_checksum::{FOUR, crc32c, crc32c_of_four, crc32c_of_more};
 
 /// Stands for the checksum of a block that has no known one.
 const UNKNOWN: u32 = 0;

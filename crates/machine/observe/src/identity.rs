@@ -3,9 +3,10 @@
 //!
 //! Serial numbers are not among it: what is found here is kept in recordings, which people share.
 
-use iolab_order::Gather;
 use std::collections::BTreeMap;
 use std::fs;
+
+use iolab_order::Gather;
 
 use crate::System;
 

@@ -10,10 +10,10 @@ mod links;
 mod remote_mounts;
 mod servers;
 
-use iolab_order::Gather;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
+use iolab_order::Gather;
 use iolab_recording::{MountSample, NetworkSeries, SampleSeries};
 
 use crate::System;

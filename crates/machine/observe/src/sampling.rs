@@ -6,10 +6,10 @@
 //! is left out: its figures are absent or 0, and a device that vanishes has no further samples. The
 //! caller owns the clock.
 
-use iolab_order::Gather;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 
+use iolab_order::Gather;
 use iolab_recording::{DeviceSample, DeviceSeries, HostSample};
 
 use crate::block_tree::folder_names;

@@ -2,8 +2,9 @@
 //!
 //! The table next to the picture has the numbers; a caption says which of them to look at.
 
-use crate::AxisUnit;
 use iolab_order::Arrange;
+
+use crate::AxisUnit;
 
 /// A value with the names of its position in the picture.
 pub(crate) struct Spot {

@@ -3,9 +3,10 @@
 //! Guarantees: a range is never empty, ticks lie inside it and ascend, and their number is bounded
 //! for any data.
 
+use iolab_order::Arrange;
+
 use crate::data::{Spacing, sound};
 use crate::unit::{AxisUnit, Prefix, fixed};
-use iolab_order::Arrange;
 
 /// Smallest and largest of the numbers that can be drawn.
 #[derive(Debug, Clone, Copy, Default)]

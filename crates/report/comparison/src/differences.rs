@@ -1,9 +1,9 @@
 //! Differences between two sides other than their figures, so that no reader compares unlike things
 //! unknowingly.
 
-use iolab_order::Gather;
 use std::collections::BTreeSet;
 
+use iolab_order::Gather;
 use serde::{Deserialize, Serialize};
 
 use crate::row::ComparisonRow;

@@ -1,10 +1,10 @@
 //! Summarises a recording.
 
-use iolab_order::Gather;
 use std::collections::BTreeMap;
 
 use iolab_aggregate::{Throughput, flaw, members};
 use iolab_histogram::SparseHistogram;
+use iolab_order::Gather;
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_recording::{Host, Recording, WorkerRecording};
 use iolab_study::{DeviceFigure, Figure, FigureDirection, Measure};

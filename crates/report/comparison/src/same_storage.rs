@@ -1,9 +1,9 @@
 //! Checks whether both sides used the same storage.
 
-use iolab_order::Gather;
 use std::collections::BTreeSet;
 
 use iolab_findings::{Reached, by_target, different_targets};
+use iolab_order::Gather;
 use iolab_recording::Finding;
 
 use crate::Side;

@@ -5,11 +5,11 @@
 //! many such times as make it no shorter than the intervals of the application's operations.
 //! Operations of an interval that ends within a row are distributed evenly over the interval.
 
-use iolab_order::Gather;
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use iolab_iostat::{DataUnit, DeviceActivity, EXTENDED};
+use iolab_order::Gather;
 use iolab_recording::{DeviceSample, HostSample, Observations, Recording};
 use serde_json::{Map, Value, json};
 

@@ -1,9 +1,9 @@
 //! Entries: the stored data of a run, a study or a report.
 
-use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use iolab_comparison::{LatencyKind, RunFigure, RunSummary, overview};
+use iolab_order::Arrange;
 use serde::Serialize;
 
 /// The kind of an entry.

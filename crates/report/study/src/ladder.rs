@@ -4,10 +4,10 @@
 //! rate (open loop), in random order within each block. Response times count from when operations
 //! were due, so that overload is visible (Schroeder, Wierman and Harchol-Balter, NSDI 2006).
 
-use iolab_order::Arrange;
 use std::fmt;
 use std::fmt::{Display, Formatter};
 
+use iolab_order::Arrange;
 use iolab_units::{NS_PER_SECOND, format_ns, parse_ns};
 use serde::{Deserialize, Serialize};
 

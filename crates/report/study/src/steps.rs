@@ -5,9 +5,9 @@
 //! for each trial in the order of the design: purge ─ fill ─ round ─ round … ─ trial      (finished steps are not repeated)
 //! ```
 
-use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
+use iolab_order::Arrange;
 use iolab_statistics::{DecisionRules, Family, SteadyState, Weights, critical_bound};
 use serde::{Deserialize, Serialize};
 

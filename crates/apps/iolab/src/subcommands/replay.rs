@@ -1,9 +1,9 @@
 //! `iolab replay`: runs a trace as a job of the common runner.
 
-use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use iolab_order::Gather;
 use iolab_plan::Plan;
 use iolab_resolve::Mode;
 use iolab_text::counted;

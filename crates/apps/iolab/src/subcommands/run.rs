@@ -1,6 +1,5 @@
 //! `iolab run`: everything from the job to the report.
 
-use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -12,6 +11,7 @@ use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
 use iolab_jobfile::{Diagnostic, Surroundings};
 use iolab_options::without_passwords;
+use iolab_order::Gather;
 use iolab_pipeline::{IdlenessObserver, JudgedPlan, check_device_settings, left_over_settings};
 use iolab_recording::Recording;
 use iolab_resolve::Mode;

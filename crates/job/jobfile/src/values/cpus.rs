@@ -1,7 +1,8 @@
 //! CPU (and NUMA node) lists and masks.
 
-use super::{Piece, ValueError};
 use iolab_order::Arrange;
+
+use super::{Piece, ValueError};
 
 /// Highest accepted CPU number; more than any Linux machine has.
 const HIGHEST_CPU: usize = 8191;

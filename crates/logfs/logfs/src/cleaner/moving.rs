@@ -3,10 +3,11 @@
 //! The pieces of one file are written next to each other, by offset, whichever clusters they come
 //! from. What a file has in the clusters of one pass becomes one contiguous stretch.
 
-use iolab_order::Arrange;
 use std::collections::VecDeque;
 
+use iolab_checksum::crc32c;
 use iolab_disk::{Buffer, DeviceError};
+use iolab_order::Arrange;
 
 use crate::Error;
 use crate::allocation::{Slot, Stream};
@@ -17,7 +18,6 @@ use crate::instance::{Instance, step_aside};
 use crate::record::{INLINE, Record, Relocate};
 use crate::space::Need;
 use crate::sums::sums_of;
-use iolab_checksum::crc32c;
 
 /// Pieces relocated before other tasks get a turn.
 const AT_ONCE: usize = 64;

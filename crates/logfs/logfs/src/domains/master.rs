@@ -4,8 +4,9 @@
 //! Locks of top-level names are taken here, before any lock of a domain: this extends the order of
 //! [`crate::locks`] across cores.
 
-use iolab_order::Arrange;
 use std::rc::Rc;
+
+use iolab_order::Arrange;
 
 use super::root::Change;
 use super::worker::Worker;

@@ -3,11 +3,11 @@
 //! A map gives every cluster exactly one owner; it cannot express that two domains own the same
 //! one. It changes only with the generation of the file system, which the bootstrap record names.
 
+use iolab_checksum::crc32c;
 use iolab_disk::Buffer;
 
 use crate::bytes::{Put, Take};
 use crate::{Disk, Error, Layout};
-use iolab_checksum::crc32c;
 
 /// Bytes of an encoded run.
 const RUN_BYTES: usize = 8;

@@ -1,8 +1,9 @@
 //! Merges the domains' parts of the root directory when all domains are opened.
 
-use iolab_order::Gather;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+
+use iolab_order::Gather;
 
 use super::root::{Part, RootCopy};
 use super::worker::Worker;

@@ -5,6 +5,8 @@
 //! For repairs only. Anyone who can write files and knows the file system's id can make blocks that
 //! look like frames; only an anchor distinguishes the log from them.
 
+use iolab_order::Arrange;
+
 use super::How;
 use super::reader::Reader;
 use super::whole::is_whole;
@@ -14,7 +16,6 @@ use crate::domains::Owners;
 use crate::frame::{Frame, Header, Search};
 use crate::record::{Record, split_head};
 use crate::{Disk, Error, Layout};
-use iolab_order::Arrange;
 
 /// Most checkpoints tried, the newest first.
 const MOST_TRIES: usize = 16;

@@ -1,6 +1,8 @@
 //! The end of the log after a crash: which of the last frames may take effect, and whether
 //! something durable is missing.
 
+use iolab_checksum::crc32c;
+
 use super::{Doubtful, How, Walk};
 use crate::Error;
 use crate::bytes::Take;
@@ -8,7 +10,6 @@ use crate::frame::Search;
 use crate::record::{Proof, Record, Relocate};
 use crate::sums::sums_of;
 use crate::tree::Delta;
-use iolab_checksum::crc32c;
 
 /// Missing content that a doubtful frame refers to.
 #[derive(Debug, Clone, Copy)]

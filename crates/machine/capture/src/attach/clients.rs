@@ -5,10 +5,10 @@
 //! connection within the machine, both ends are in `/proc/net/tcp`. If the kernel reports nothing,
 //! or the processes have another network namespace, there are no clients.
 
-use iolab_order::Gather;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use iolab_observe::{ProcessTime, System, unix_socket_ends};
+use iolab_order::Gather;
 
 /// Finds clients, and remembers the processes whose sockets it has found.
 #[derive(Debug, Default)]

@@ -4,6 +4,8 @@
 //! limited by operations, right of it by bytes (after Williams, Waterman, Patterson, "Roofline",
 //! CACM 52(4), 2009).
 
+use iolab_order::Arrange;
+
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::captions::{Spot, extremes};
 use crate::data::{cells, say, sound};
@@ -13,7 +15,6 @@ use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Estimate, Heading, Spacing, Table};
-use iolab_order::Arrange;
 
 /// Speed over block size.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,8 @@
 //! Time series: median, p99 and largest latency as a band, and below on the same axis the activity
 //! of the block layer and the host.
 
+use iolab_order::Arrange;
+
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::captions::middle;
 use crate::data::sound;
@@ -10,7 +12,6 @@ use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
 use crate::{AxisMeasure, AxisUnit, Datum, DrawnChart, Heading, Spacing, Table};
-use iolab_order::Arrange;
 
 /// Latencies and other series on one time axis.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,9 @@
 //! One report, and one job of it.
 
-use iolab_order::{Arrange, Gather};
 use std::collections::BTreeMap;
 
 use iolab_histogram::{SparseHistogram, bucket_low, bucket_of, check_buckets};
+use iolab_order::{Arrange, Gather};
 use serde_json::Value;
 
 use crate::summary::gather;

@@ -1,7 +1,6 @@
 //! Figures of one recording: its distribution, its history over time with the activity of block
 //! layer and host, its heat map.
 
-use iolab_order::Arrange;
 use std::collections::BTreeMap;
 
 use iolab_aggregate::{IntervalFigures, figures, interval_figures, summed_series};
@@ -10,6 +9,7 @@ use iolab_charts::{
     Panel, Spacing, Spectrum, SpectrumSeries, TimeMark, TimeSeries, Timeline,
 };
 use iolab_histogram::{BUCKETS, SparseHistogram, bucket_low};
+use iolab_order::Arrange;
 use iolab_recording::{DeviceSample, DeviceSeries, HostSample, Recording};
 use iolab_statistics::samples_needed;
 

@@ -3,10 +3,10 @@
 //! The unit is chosen as in fio: microseconds or milliseconds only if no printed value becomes
 //! meaningless.
 
-use iolab_order::Arrange;
 use std::fmt::Write;
 
 use iolab_histogram::SparseHistogram;
+use iolab_order::Arrange;
 
 use crate::number::{Unit, scaled};
 

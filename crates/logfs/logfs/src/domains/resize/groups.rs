@@ -1,8 +1,9 @@
 //! Determines which top-level names have to stay together: those that share an inode, or whose
 //! content shares a cluster.
 
-use iolab_order::Arrange;
 use std::collections::BTreeMap;
+
+use iolab_order::Arrange;
 
 use crate::Error;
 use crate::extents::Place;
