@@ -3,9 +3,10 @@
 //!
 //! Runs every step even when one fails, so that one run shows all that is wrong.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::cargo::cargo;
 use crate::finding::Finding;
 use crate::repository::Repository;
 use crate::{docs, layers, readme, tidy};
@@ -16,19 +17,19 @@ const DEMO_LIMIT: Duration = Duration::from_secs(120);
 type Step = (&'static str, fn(&Repository) -> Result<(), String>);
 
 const STEPS: [Step; 9] = [
-    ("fmt", |repository| cargo(repository, &["fmt", "--all", "--check"], &[])),
+    ("fmt", |repository| run_cargo(repository, &["fmt", "--all", "--check"], &[])),
     ("layers", |repository| report(layers::check(repository)?)),
     ("tidy", |repository| report(tidy::check(repository)?)),
     ("readme", |repository| report(readme::check(repository)?)),
     ("clippy", |repository| {
-        cargo(repository, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"], &[])
+        run_cargo(repository, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"], &[])
     }),
     ("rustdoc", |repository| {
         let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
-        cargo(repository, &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
+        run_cargo(repository, &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
     }),
     ("docs", |repository| report(docs::check(repository)?)),
-    ("release", |repository| cargo(repository, &["build", "--release", "--quiet"], &[])),
+    ("release", |repository| run_cargo(repository, &["build", "--release", "--quiet"], &[])),
     ("demo", demo),
 ];
 
@@ -66,8 +67,8 @@ fn report(findings: Vec<Finding>) -> Result<(), String> {
     Err(lines.join("\n"))
 }
 
-fn cargo(repository: &Repository, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
-    let mut command = Command::new(env!("CARGO"));
+fn run_cargo(repository: &Repository, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
+    let mut command = cargo();
     command.args(arguments).envs(variables.iter().copied()).current_dir(&repository.root);
     let status = command.status().map_err(|error| format!("cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("cargo {}: {status}", arguments.join(" "))) }
@@ -83,8 +84,8 @@ pub(crate) fn demo(repository: &Repository) -> Result<(), String> {
         println!("demo: SKIP: the binary has no subcommand demo yet");
         return Ok(());
     }
-    cargo(repository, &["build", "--release", "--quiet"], &[])?;
-    let mut command = Command::new(env!("CARGO"));
+    run_cargo(repository, &["build", "--release", "--quiet"], &[])?;
+    let mut command = cargo();
     command
         .args(readme::demo_arguments())
         .arg("--output=target/iolab-demo.html")

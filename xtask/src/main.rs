@@ -8,6 +8,7 @@ mod area;
 mod bench;
 mod beside_db_bench;
 mod beside_fio;
+mod cargo;
 mod ci;
 mod cost;
 mod docs;

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::cargo::cargo;
 use crate::repository::Repository;
 
 /// How this workspace's programs are built.
@@ -85,7 +86,7 @@ impl Workshop {
     /// built once more. So the release build includes iolab, and the rest is built as
     /// `cargo test --workspace` builds it.
     fn build(&self, what: &[&str]) -> Result<(), String> {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = cargo();
         cargo.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(what).current_dir(&self.root);
         if self.profile == Profile::Release {
             cargo.arg("--release");

@@ -6,10 +6,10 @@
 //! a commit have the same one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::cargo::cargo;
 use crate::repository::Repository;
 
 /// A target whose dependencies are listed.
@@ -17,7 +17,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Prints the bill of materials of a package of this workspace.
 pub(crate) fn print(repository: &Repository, package: &str) -> Result<(), String> {
-    let mut command = Command::new("cargo");
+    let mut command = cargo();
     command.args(["metadata", "--format-version=1", "--locked", "--filter-platform", TARGET]);
     let output = command.current_dir(&repository.root).output().map_err(|error| format!("cargo metadata: {error}"))?;
     if !output.status.success() {

@@ -112,12 +112,17 @@ fn paired_reading() -> (u64, u64) {
     best.1
 }
 
+/// Returns a pair of readings that is not earlier than this. Waiting takes no processor: how much
+/// later the pair is read does not matter.
 #[cfg(target_arch = "x86_64")]
 fn reading_after(ns: u64) -> (u64, u64) {
-    while crate::kernel::kernel_clock_ns(libc::CLOCK_MONOTONIC) < ns {
-        std::hint::spin_loop();
+    loop {
+        let now = crate::kernel::kernel_clock_ns(libc::CLOCK_MONOTONIC);
+        if now >= ns {
+            return paired_reading();
+        }
+        std::thread::sleep(std::time::Duration::from_nanos(ns - now));
     }
-    paired_reading()
 }
 
 #[cfg(target_arch = "x86_64")]
