@@ -20,7 +20,7 @@ use iolab_trace_import::{ImportError, Imported, blktrace, iolog, strace};
 #[path = "hosts.rs"]
 mod hosts;
 /// The enemy of a device that the driver's own tests use too.
-#[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
+#[path = "../../crates/nvme/driver/tests/driver/hostile/enemy.rs"]
 mod nvme_enemy;
 /// PDUs of NVMe/TCP.
 #[path = "nvme_tcp.rs"]

@@ -13,7 +13,7 @@
 
 #![allow(clippy::print_stdout, reason = "it is a program that prints a table")]
 
-#[path = "../tests/strays/mod.rs"]
+#[path = "../tests/statistics/strays.rs"]
 mod strays;
 
 use iolab_statistics::{
