@@ -1,6 +1,7 @@
 //! The cost of each cleaning policy: a simulated disk of clusters is overwritten block by block,
 //! and the blocks that cleaning has to move are counted. `docs/logfs/cleaning.md` shows the figures
-//! that `IOLAB_LOGFS_TEST_SCALE=2 cargo test -p iolab-logfs --test volume policies:: -- --nocapture` prints.
+//! that this prints:
+//! `IOLAB_LOGFS_TEST_SCALE=2 cargo test -p iolab-logfs --test volume policies:: -- --nocapture`.
 
 #![allow(clippy::print_stdout, reason = "figures for the reader")]
 
