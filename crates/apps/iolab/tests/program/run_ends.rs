@@ -27,8 +27,7 @@ fn an_interrupted_run_keeps_and_prints_what_it_has() {
         );
         lab.file("job.fio", job);
         let running = lab.start(["run", "job.fio", "--output-format=json", "--record=it.iolab"]);
-        running.until(|running| running.workers() >= 3);
-        a_while();
+        running.until(|running| running.workers() >= 3 && running.workers_that_ran() >= 2);
         running.signal(signal);
         let done = running.finish().ended(128, "recording saved as it.iolab");
         let recording = lab.recording();

@@ -139,6 +139,14 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
     list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
+/// The processor time of a process or thread in ticks of 10 ms (utime and stime, proc(5)).
+fn processor_ticks(task: &Path) -> u64 {
+    let stat = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
+    // The name, in parentheses, may contain spaces.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
 impl Running {
     pub(crate) fn signal(&self, signal: i32) {
         iolab_process::kill(self.child.id() as i32, signal);
@@ -164,6 +172,16 @@ impl Running {
     pub(crate) fn workers(&self) -> usize {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).map_or(0, Iterator::count);
         self.children().len() + threads.saturating_sub(1)
+    }
+
+    /// How many of its workers have run for 100 ms of processor time: on a busy machine, one that
+    /// exists may not have run at all.
+    pub(crate) fn workers_that_ran(&self) -> usize {
+        let pid = self.child.id();
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let threads = threads.map(|entry| entry.path()).filter(|path| !path.ends_with(pid.to_string()));
+        let children = self.children().into_iter().map(|child| std::path::PathBuf::from(format!("/proc/{child}")));
+        threads.chain(children).filter(|task| processor_ticks(task) >= 10).count()
     }
 
     /// Waits until `ready` returns true.
