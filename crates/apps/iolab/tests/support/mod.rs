@@ -180,7 +180,7 @@ impl Running {
         let pid = self.child.id();
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         let threads = threads.map(|entry| entry.path()).filter(|path| !path.ends_with(pid.to_string()));
-        let children = self.children().into_iter().map(|child| std::path::PathBuf::from(format!("/proc/{child}")));
+        let children = self.children().into_iter().map(|child| PathBuf::from(format!("/proc/{child}")));
         threads.chain(children).filter(|task| processor_ticks(task) >= 10).count()
     }
 

@@ -2,10 +2,11 @@
 //! they claim, equal configurations are rarely called different however trials vary, and
 //! differences of common size are found. Seeds are fixed, so the counts are always the same.
 
-use crate::strays::{KINDS, NOISE, Strays, pairs, study};
 use iolab_statistics::{
     Better, Comparison, DecisionRules, Evidence, Family, Pairing, Random, VERY_FAR, Verdict, decidable, more_repeats,
 };
+
+use crate::strays::{KINDS, NOISE, Strays, pairs, study};
 
 const STUDIES: usize = 20_000;
 

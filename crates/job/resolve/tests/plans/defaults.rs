@@ -4,11 +4,12 @@
 
 use std::sync::LazyLock;
 
-use crate::support::{jobs, request, section};
 use iolab_jobfile::OPTIONS;
 use iolab_options::{DefaultValue, OptionEntry, SupportStatus};
 use iolab_plan::{Plan, describe};
 use iolab_resolve::{Mode, resolve};
+
+use crate::support::{jobs, request, section};
 
 /// Jobs that together use everything that any option changes. `|` separates two jobs; a tested line
 /// is added to the last.

@@ -1,8 +1,9 @@
 //! The experiments of the source studies, as whole jobs.
 
-use crate::support::{GIB, plan};
 use iolab_options::{Direction, Percent};
 use iolab_plan::{BlockSizes, describe};
+
+use crate::support::{GIB, plan};
 
 #[test]
 fn interface_comparison_with_one_and_four_jobs() {

@@ -1,9 +1,10 @@
 //! Names, sizes, offsets, layout.
 
-use crate::support::{GIB, plan, refusals, resolved, section, worker};
 use iolab_jobfile::DiagnosticSeverity;
 use iolab_plan::FileOrigin;
 use iolab_resolve::Mode;
+
+use crate::support::{GIB, plan, refusals, resolved, section, worker};
 
 const MIB: u64 = 1 << 20;
 

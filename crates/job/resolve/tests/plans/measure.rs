@@ -1,10 +1,11 @@
 //! Buffers, measurement, logs.
 
-use crate::support;
-use crate::support::{refusals, resolved, section, worker};
 use iolab_options::{Setting, Value};
 use iolab_plan::{BufferContent, BufferMemory, ClockChoice, LogWindow, UnifiedReporting};
 use iolab_resolve::{Mode, resolve};
+
+use crate::support;
+use crate::support::{refusals, resolved, section, worker};
 
 #[test]
 fn buffer_contents() {

@@ -1,9 +1,10 @@
 //! The option table and this crate agree: every supported option has a reader of the right kind.
 
-use crate::support::{jobs, request};
 use iolab_jobfile::{JobSet, NumberRules, OPTIONS, parse_value};
 use iolab_options::{OptionEntry, Setting, SupportStatus};
 use iolab_resolve::{Mode, options_read};
+
+use crate::support::{jobs, request};
 
 /// Jobs that together make resolving read every option.
 const JOBS: &str = "[plain]\nsize=1m\nrw=randrw\n[mapped]\nsize=1m\nioengine=io_uring\n";

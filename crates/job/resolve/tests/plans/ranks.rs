@@ -1,8 +1,9 @@
 //! What the ranks of a run make of one job: files, offsets, rates, seeds, and which jobs are whose.
 
-use crate::support::{jobs, refusals, request, resolved, section};
 use iolab_options::Rank;
 use iolab_plan::Plan;
+
+use crate::support::{jobs, refusals, request, resolved, section};
 
 /// The plan of one of four ranks, on `n0.lab` to `n3.lab`.
 fn of_rank(number: u32, text: &str) -> Plan {

@@ -1,9 +1,10 @@
 //! Clones, groups, stages, limits, queues, pace, processes, errors.
 
-use crate::support::{plan, refusals, resolved, section, worker};
 use iolab_options::RateProcess;
 use iolab_plan::{ContinuableError, CpuPolicy, ExitScope, ThinkTrigger};
 use iolab_resolve::Mode;
+
+use crate::support::{plan, refusals, resolved, section, worker};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -1,8 +1,9 @@
 //! `steadystate`: criteria, windows, and groups that must agree.
 
-use crate::support::{plan, refusals, resolved, section, worker};
 use iolab_plan::{SteadyMeasure, SteadyPlan};
 use iolab_resolve::Mode;
+
+use crate::support::{plan, refusals, resolved, section, worker};
 
 const SECOND: u64 = 1_000_000_000;
 

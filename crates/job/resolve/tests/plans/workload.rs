@@ -1,10 +1,11 @@
 //! Patterns, block sizes, mixes, seeds.
 
-use crate::support::{plan, refusals, resolved, section, worker};
 use iolab_jobfile::DiagnosticSeverity;
 use iolab_options::{Distribution, Percent};
 use iolab_plan::{BlockSizes, FileServiceKind, RandomGenerator, RandomMap, Sequencer};
 use iolab_resolve::Mode;
+
+use crate::support::{plan, refusals, resolved, section, worker};
 
 #[test]
 fn patterns() {

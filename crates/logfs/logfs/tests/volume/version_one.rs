@@ -6,10 +6,11 @@
 //! is full. A piece is a length, 2 bytes, and that number of bytes; if the highest bit of the
 //! length is set, one byte, repeated.
 
-use crate::rig::{BLOCK, Bench, CLUSTER, small_memory};
 use iolab_disk::RamDisk;
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{ContentReport, Error, InodeId, LogFs, Owner, Repair, check_content};
+
+use crate::rig::{BLOCK, Bench, CLUSTER, small_memory};
 
 const CLUSTERS: usize = 64;
 const IMAGES: [(&str, &[u8]); 2] =

@@ -1,10 +1,11 @@
 //! The driver with a small device that checks what it receives: commands, data pointers, rings.
 
-use crate::fake;
-use crate::fake::{Bench, Script, all};
 use iolab_nvme_driver::*;
 use iolab_nvme_spec::{IoOpcode, Status};
 use iolab_pci_device::DmaBuffer;
+
+use crate::fake;
+use crate::fake::{Bench, Script, all};
 
 fn collect(queue: &mut QueuePair, wanted: usize) -> Vec<Completion> {
     let mut ended = Vec::new();

@@ -1,10 +1,11 @@
 //! Every fault that the virtual SSD can simulate, and how the driver handles it.
 
-use crate::drive::*;
 use iolab_nvme_driver::*;
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::log::AnaState;
 use iolab_virtual_ssd::{Config, Fault as Planned, FaultKind};
+
+use crate::drive::*;
 
 const COMMANDS: u16 = 12;
 

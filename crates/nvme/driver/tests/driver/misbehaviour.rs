@@ -3,14 +3,14 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::fake;
-use crate::fake::script::Act;
-use crate::fake::{Bench, Script, all, options};
 use iolab_clock::Clock;
 use iolab_nvme_driver::*;
 use iolab_nvme_spec::event::{AsynchronousEvent, EventType};
 use iolab_nvme_spec::{AdminOpcode, CompletionEntry, IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::DmaTable;
+
+use crate::fake::script::Act;
+use crate::fake::{self, Bench, Script, all, options};
 
 /// Sends a write to each of eight slots while the device follows the script, and collects
 /// completions until all slots are free. The test fails if a slot completes twice or was never

@@ -1,12 +1,13 @@
 //! The driver with the virtual SSD: each command with its data verified, and random mixtures of
 //! commands.
 
-use crate::drive::*;
 use iolab_nvme_driver::*;
 use iolab_nvme_spec::log::{HealthLog, LogPage};
 use iolab_nvme_spec::zone::{ReportedZones, ZoneSendAction, ZoneState};
 use iolab_nvme_spec::{FromBytes, IoOpcode, Status};
 use iolab_virtual_ssd::{Config, ZoneLayout};
+
+use crate::drive::*;
 
 fn small(lba_bytes: u64) -> Config {
     Config { size_bytes: 4 << 20, lba_bytes, namespaces: 2, ..Config::default() }

@@ -1,11 +1,12 @@
 //! Submission and completion entries, SGL descriptors and dwords compared with bytes taken from the
 //! specification.
 
-use crate::bytes::{bytes, read};
 use iolab_nvme_spec::command::*;
 use iolab_nvme_spec::sgl::{SglDescriptor, SglSubtype, SglType};
 use iolab_nvme_spec::zone::{ZoneReceive, ZoneSend};
 use iolab_nvme_spec::{CompletionEntry, IntoBytes, IoOpcode, Status, SubmissionEntry};
+
+use crate::bytes::{bytes, read};
 
 #[test]
 fn a_read_command_lies_in_memory_as_the_specification_draws_it() {

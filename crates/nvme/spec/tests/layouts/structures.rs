@@ -1,7 +1,6 @@
 //! Identify structures, log pages, features, zones and PDUs compared with bytes at the offsets of
 //! the specification.
 
-use crate::bytes::{bytes, read};
 use iolab_nvme_spec::event::{AsynchronousEvent, EventType};
 use iolab_nvme_spec::fabrics::tcp::*;
 use iolab_nvme_spec::fabrics::*;
@@ -10,6 +9,8 @@ use iolab_nvme_spec::identify::*;
 use iolab_nvme_spec::log::*;
 use iolab_nvme_spec::zone::*;
 use iolab_nvme_spec::{CompletionEntry, IntoBytes, Status, SubmissionEntry};
+
+use crate::bytes::{bytes, read};
 
 #[test]
 fn identify_controller() {

@@ -1,7 +1,6 @@
 //! For any plan: no operation leaves its extent or is empty, every stream ends, and every stream is
 //! reproducible.
 
-use crate::support::{drain, plan};
 use iolab_engine::{Op, OpKind};
 use iolab_plan::{
     BlockSizes, Distribution, FileService, FileServiceKind, Percent, RandomGenerator, RandomMap, RateProcess,
@@ -9,6 +8,8 @@ use iolab_plan::{
 };
 use iolab_workload::{Extent, OpStream, PassLimits};
 use proptest::prelude::*;
+
+use crate::support::{drain, plan};
 
 fn block_sizes() -> impl Strategy<Value = BlockSizes> {
     let bytes = prop_oneof![1_u64..5000, (0_u32..8).prop_map(|power| 512 << power)];

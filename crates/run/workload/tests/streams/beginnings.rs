@@ -1,10 +1,11 @@
 //! When files begin again: as often as fio drops them from the page cache, and with exactly the
 //! operation that follows. The numbers are those of `strace -e fadvise64 fio`, version 3.33.
 
-use crate::support;
-use crate::support::{K, extents, plan, sized, spell, whole};
 use iolab_plan::{Distribution, FileService, FileServiceKind, RandomMap, SyncCadence, WorkloadPlan};
 use iolab_workload::{OpBatch, OpStream, PassLimits};
+
+use crate::support;
+use crate::support::{K, extents, plan, sized, spell, whole};
 
 /// Passes over the files: each operation in fio's order, with `|` and the files that begin again
 /// before the operation.

@@ -3,9 +3,10 @@
 //! Recordings are repeated from their plan: the release notes must name a change of any of these
 //! lines.
 
-use crate::support::{K, distributed, pass, plan, sized, spell};
 use iolab_plan::{BlockSizes, Distribution, RandomGenerator, RandomMap, WorkloadPlan};
 use iolab_workload::PassLimits;
+
+use crate::support::{K, distributed, pass, plan, sized, spell};
 
 #[test]
 fn streams_stay_what_they_are() {

@@ -1,11 +1,12 @@
 //! Orders determined by the plan alone, written out: sequential streams, files in turn, zones,
 //! pairs, syncs.
 
-use crate::support::{K, drain, extents, pass, plan, sized, spell, whole_pass};
 use iolab_plan::{
     BlockSizes, FileService, FileServiceKind, Sequencer, StridePlan, SyncCadence, SyncFileRangePlan, WorkloadPlan,
 };
 use iolab_workload::{Extent, OpStream, PassLimits};
+
+use crate::support::{K, drain, extents, pass, plan, sized, spell, whole_pass};
 
 fn bytes(io_bytes: u64) -> PassLimits {
     PassLimits { io_bytes, io_count: None }

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::support;
-use crate::support::{K, distributed, drain, extents, pass, plan, sized, whole, whole_pass};
 use iolab_engine::{Op, OpKind};
 use iolab_plan::{
     BlockSizes, Direction, Distribution, FileService, FileServiceKind, Percent, RandomGenerator, RandomMap,
     WorkloadPlan, ZoneShare,
 };
 use iolab_workload::{OpStream, PassLimits};
+
+use crate::support;
+use crate::support::{K, distributed, drain, extents, pass, plan, sized, whole, whole_pass};
 
 fn count(io_count: u64) -> PassLimits {
     PassLimits { io_bytes: u64::MAX, io_count: Some(io_count) }
