@@ -14,6 +14,7 @@ mod console;
 mod dates;
 mod debug;
 mod dispatch;
+mod durations;
 mod eta;
 mod event_lines;
 mod exit;

@@ -320,15 +320,19 @@ impl SocketRing {
     }
 }
 
-impl Drop for SocketRing {
-    fn drop(&mut self) {
-        let Some(ring) = &self.ring else { return };
-        let everything = types::CancelBuilder::any();
-        // Operations that cannot be cancelled end by themselves, which is waited for.
-        let _ = ring.submitter().register_sync_cancel(None, everything);
-        for _ in 0..MOST_WAITS {
-            if self.outstanding == 0 && self.flights.len() == 0 {
-                break;
+impl SocketRing {
+    /// Ends all operations, those that were not submitted yet, too. Returns whether all have ended.
+    fn end_all(&mut self) -> bool {
+        for turn in 0..MOST_WAITS {
+            if self.has_ended() {
+                return true;
+            }
+            // Only what has been submitted can be cancelled.
+            if self.queued > 0 || turn == 0 {
+                let _ = self.enter(None);
+                let everything = types::CancelBuilder::any();
+                // Operations that cannot be cancelled end by themselves, which is waited for.
+                let _ = self.ring().submitter().register_sync_cancel(None, everything);
             }
             let _ = self.enter(Some(Duration::from_millis(1)));
             while let Some(event) = self.next_event() {
@@ -337,8 +341,19 @@ impl Drop for SocketRing {
                 }
             }
         }
+        self.has_ended()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.outstanding == 0 && self.flights.len() == 0
+    }
+}
+
+impl Drop for SocketRing {
+    fn drop(&mut self) {
+        let have_ended = self.end_all();
         drop(self.ring.take());
-        if self.outstanding > 0 || self.flights.len() > 0 {
+        if !have_ended {
             // The kernel may still access the memory, so it is leaked instead of freed.
             let _ = ManuallyDrop::new(self.buffers.take());
             self.flights.leak();

@@ -4,6 +4,8 @@
 //! duration or engine: compare with figures of the tool itself with care. Every profile begins with
 //! a read, so that the file is laid out in full before anything is written.
 
+use iolab_units::NS_PER_MILLISECOND;
+
 /// What a pattern does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessPattern {
@@ -214,10 +216,10 @@ pub struct RoundPlan {
 }
 
 impl RoundPlan {
-    /// This number of rounds of a profile in a given time, without the layout.
-    pub fn of(seconds: u64, rounds: u32, patterns: usize) -> RoundPlan {
+    /// This number of rounds of a profile in a given time (ns), without the layout.
+    pub fn of(time_ns: u64, rounds: u32, patterns: usize) -> RoundPlan {
         let runs = u64::from(rounds.max(1)) * (patterns as u64).max(1);
-        RoundPlan { rounds: rounds.max(1), runtime_ms: (seconds * 1000 / runs).max(SHORTEST_MS) }
+        RoundPlan { rounds: rounds.max(1), runtime_ms: (time_ns / NS_PER_MILLISECOND / runs).max(SHORTEST_MS) }
     }
 }
 

@@ -3,6 +3,7 @@
 use iolab_histogram::Histogram;
 use iolab_recording::{Finding, Severity};
 use iolab_statistics::SteadyState;
+use iolab_units::NS_PER_SECOND;
 
 use crate::{
     AccessPattern, BenchProfile, BenchResults, Case, KnownDrive, Likeness, MeasuredTarget, PROFILES, PatternSample,
@@ -196,8 +197,8 @@ fn a_finding_is_told_once_at_its_gravest_and_a_limit_is_that_of_the_last_round()
 
 #[test]
 fn the_time_is_shared_out() {
-    assert_eq!(RoundPlan::of(30, 5, 8), RoundPlan { rounds: 5, runtime_ms: 750 });
-    assert_eq!(RoundPlan::of(1, 100, 100).runtime_ms, 20, "less says nothing");
+    assert_eq!(RoundPlan::of(30 * NS_PER_SECOND, 5, 8), RoundPlan { rounds: 5, runtime_ms: 750 });
+    assert_eq!(RoundPlan::of(NS_PER_SECOND, 100, 100).runtime_ms, 20, "less says nothing");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option
     let (profile, rounds) = (request.profile, request.rounds);
     let writable = target.measured.writable;
     let measured = profile.patterns.iter().filter(|pattern| writable || !pattern.access.writes()).count();
-    let pace = RoundPlan::of(request.seconds, rounds, measured);
+    let pace = RoundPlan::of(request.time_ns, rounds, measured);
     let run_words = |words: &[String], label: &str| run_job(pipeline, words, &target.allowed, label);
     // A device that is new for every pattern cannot be filled beforehand.
     let fills = matches!(profile.procedure, Procedure::UntilSteady { .. }) && !target.measured.is_new_each_time;

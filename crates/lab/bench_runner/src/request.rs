@@ -11,8 +11,8 @@ pub struct BenchRequest<'a> {
     pub target: &'a str,
     /// The patterns.
     pub profile: &'static BenchProfile,
-    /// Duration of all measurements together, seconds.
-    pub seconds: u64,
+    /// Duration of all measurements together, ns.
+    pub time_ns: u64,
     /// Rounds; each runs every pattern once.
     pub rounds: u32,
     /// A first look: the temporary file is smaller.

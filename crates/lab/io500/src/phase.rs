@@ -1,5 +1,7 @@
 //! The phases, in their order, and the words of each.
 
+use iolab_units::format_ns;
+
 /// What a phase is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseKind {
@@ -83,8 +85,8 @@ pub struct PhaseSizes {
     pub ranks: u64,
     /// How many of them are on one host: a rank reads what one of another host wrote.
     pub ranks_per_host: u64,
-    /// How long phases write, s.
-    pub stonewall_seconds: u64,
+    /// How long phases write, ns.
+    pub stonewall_ns: u64,
     /// Operations of each rank in each load that was written, in the order of [`PHASES`].
     written: [u64; 4],
 }
@@ -125,14 +127,8 @@ impl Load {
 
 impl PhaseSizes {
     /// Nothing has been written.
-    pub fn new(folder: &str, ranks: u64, ranks_per_host: u64, stonewall_seconds: u64) -> PhaseSizes {
-        PhaseSizes {
-            folder: folder.to_owned(),
-            ranks: ranks.max(1),
-            ranks_per_host,
-            stonewall_seconds,
-            written: [0; 4],
-        }
+    pub fn new(folder: &str, ranks: u64, ranks_per_host: u64, stonewall_ns: u64) -> PhaseSizes {
+        PhaseSizes { folder: folder.to_owned(), ranks: ranks.max(1), ranks_per_host, stonewall_ns, written: [0; 4] }
     }
 
     /// The folders that have to be there before the first phase.
@@ -215,7 +211,7 @@ impl Io500Phase {
         }
         words.extend(self.step_words().into_iter().map(|(name, value)| (name, value.to_owned())));
         match self.step {
-            Step::Write => words.push(("runtime", sizes.stonewall_seconds.to_string())),
+            Step::Write => words.push(("runtime", format_ns(sizes.stonewall_ns))),
             Step::Find => {}
             _ => words.push(("rank_shift", sizes.shift().to_string())),
         }

@@ -16,12 +16,12 @@ fn number(words: &[String], name: &str) -> u64 {
 
 #[test]
 fn phases_that_follow_are_as_long_as_those_that_wrote() {
-    let mut sizes = PhaseSizes::new("/mnt/x", 3, 1, 300);
+    let mut sizes = PhaseSizes::new("/mnt/x", 3, 1, 300_000_000_000);
     for (name, written) in
         [("ior-easy-write", 10), ("mdtest-easy-write", 70), ("ior-hard-write", 20), ("mdtest-hard-write", 30)]
     {
         let phase = named(name);
-        assert_eq!(number(&phase.words(&sizes), "runtime"), 300);
+        assert_eq!(value(&phase.words(&sizes), "runtime").as_deref(), Some("5m"));
         assert!(value(&phase.words(&sizes), "wear_out").is_some() && !phase.is_exhausted(written), "{name}");
         phase.note_written(written, &mut sizes);
     }
@@ -39,7 +39,7 @@ fn phases_that_follow_are_as_long_as_those_that_wrote() {
 #[test]
 fn the_hard_file_is_read_to_its_end_and_not_beyond() {
     for ranks in [1u64, 2, 5] {
-        let mut sizes = PhaseSizes::new("/mnt/x", ranks, 1, 300);
+        let mut sizes = PhaseSizes::new("/mnt/x", ranks, 1, 300_000_000_000);
         named("ior-hard-write").note_written(7, &mut sizes);
         let words = named("ior-hard-read").words(&sizes);
         let end = 7 * ranks * 47_008;
@@ -57,7 +57,7 @@ fn the_hard_file_is_read_to_its_end_and_not_beyond() {
 #[test]
 fn a_rank_reads_what_another_host_wrote() {
     for (ranks, per_host, shift) in [(1, 1, 0), (4, 1, 1), (4, 2, 2), (4, 4, 1)] {
-        let words = named("ior-easy-read").words(&PhaseSizes::new("/x", ranks, per_host, 300));
+        let words = named("ior-easy-read").words(&PhaseSizes::new("/x", ranks, per_host, 300_000_000_000));
         assert_eq!(number(&words, "rank_shift"), shift, "{ranks} {per_host}");
     }
 }

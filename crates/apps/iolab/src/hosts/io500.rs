@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use iolab_hosts::LaunchWay;
 use iolab_io500::{Io500Phase, PHASES, PhaseResult, PhaseSizes, STONEWALL_SECONDS};
 use iolab_resolve::Mode;
+use iolab_units::NS_PER_SECOND;
 
 use super::arguments::own_path;
 use super::clients::recording_of;
 use super::host_list::hosts;
 use super::launching::{asked, started};
+use crate::durations::some_duration_ns;
 use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::outcomes::show_outcomes;
 use crate::output::print_for_people;
@@ -32,9 +34,9 @@ pub(crate) struct Io500Arguments {
     /// This program on the hosts; without it, where it is here
     #[arg(long, value_name = "PATH")]
     pub(crate) program: Option<PathBuf>,
-    /// Let each phase write for this long, seconds; the rules want 300
-    #[arg(long, value_name = "SECONDS", default_value_t = STONEWALL_SECONDS, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) stonewall: u64,
+    /// Let each phase write for this long, seconds or with a unit; without it, for the 300 s of the rules
+    #[arg(long, value_name = "TIME", value_parser = some_duration_ns)]
+    pub(crate) stonewall: Option<u64>,
     /// Let each phase write for 3 seconds: not a valid score
     #[arg(long, conflicts_with = "stonewall")]
     pub(crate) quick: bool,
@@ -66,8 +68,10 @@ pub(crate) fn io500(arguments: &Io500Arguments) -> Result<u8, ExitFailure> {
     })?;
     let own = folder.join(FOLDER);
     let per_host = ranks.chunk_by(|one, other| one == other).next().map_or(1, <[String]>::len) as u64;
-    let seconds = if arguments.quick { QUICK_SECONDS } else { arguments.stonewall };
-    let mut sizes = PhaseSizes::new(&own.to_string_lossy(), ranks.len() as u64, per_host, seconds);
+    let stonewall_ns = arguments
+        .stonewall
+        .unwrap_or_else(|| NS_PER_SECOND * if arguments.quick { QUICK_SECONDS } else { STONEWALL_SECONDS });
+    let mut sizes = PhaseSizes::new(&own.to_string_lossy(), ranks.len() as u64, per_host, stonewall_ns);
     if arguments.show {
         for phase in PHASES.iter().filter(|phase| phase.writes()) {
             print_for_people(&format!("{}: {}\n", phase.name, phase.words(&sizes).join(" ")))?;

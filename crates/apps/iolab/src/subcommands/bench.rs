@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use iolab_bench::{BenchProfile, PROFILES};
 use iolab_bench_runner::{BenchRequest, run};
 use iolab_outputs::OutputKind;
+use iolab_units::NS_PER_SECOND;
 
+use crate::durations::some_duration_ns;
 use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::{output, outputs, pipeline};
 
@@ -19,8 +21,8 @@ pub(crate) struct BenchArguments {
     /// Set of patterns: `standard`, or the patterns of another tool
     #[arg(long, default_value = "standard", value_parser = PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>())]
     pub(crate) profile: String,
-    /// Total measuring time, seconds; creating the file takes extra time
-    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    /// Total measuring time, seconds or with a unit; creating the file takes extra time
+    #[arg(long, value_name = "TIME", default_value = "24", value_parser = some_duration_ns)]
     pub(crate) time: u64,
     /// Number of rounds; each round runs every pattern once
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -57,7 +59,7 @@ pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, ExitFailure> {
     let request = BenchRequest {
         target: &arguments.target,
         profile: BenchProfile::named(&arguments.profile).ok_or_else(unknown)?,
-        seconds: if arguments.quick { QUICK_SECONDS } else { arguments.time },
+        time_ns: if arguments.quick { QUICK_SECONDS * NS_PER_SECOND } else { arguments.time },
         rounds: arguments.rounds,
         is_quick: arguments.quick,
         size_bytes: arguments.size_mib.map(|mib| mib << 20),

@@ -16,6 +16,7 @@ use iolab_trace::Reader;
 use iolab_trace_summary::{Picture, Summary};
 
 use self::trace_file::{next, open, unreadable, warn_of_damage};
+use crate::durations::duration_ns;
 use crate::exit::{ExitFailure, FAILED};
 use crate::printing::{complain_for_people, print, print_for_people, print_to_reader};
 use crate::{output, outputs};
@@ -164,10 +165,6 @@ fn attach(arguments: &CaptureArguments, process: i32) -> Result<u8, ExitFailure>
     let path = arguments.output.display();
     eprintln!("{path}: `iolab capture stat {path}` sums it up");
     Ok(0)
-}
-
-fn duration_ns(text: &str) -> Result<u64, String> {
-    iolab_units::parse_ns(text, 1_000_000_000).map_err(|error| error.to_string())
 }
 
 /// The exit code of the command, as a shell would report it.

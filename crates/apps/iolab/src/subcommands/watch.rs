@@ -11,6 +11,7 @@ use iolab_iostat::{DataUnit, ReportLayout};
 use iolab_outputs::{OutputKind, Outputs};
 use iolab_watch::{Wanted, WatchError, WatchFormat, WatchOutput};
 
+use crate::durations::duration_ns;
 use crate::exit::ExitFailure;
 use crate::metrics_file::{METRICS, write as write_metrics};
 use crate::outputs;
@@ -46,10 +47,6 @@ fn wanted(arguments: &WatchArguments) -> Wanted {
         full_screen: arguments.full_screen,
         form: form(arguments),
     }
-}
-
-fn duration_ns(text: &str) -> Result<u64, String> {
-    iolab_units::parse_ns(text, 1_000_000_000).map_err(|error| error.to_string())
 }
 
 /// Standard output for reports, a file for metrics, standard error for the rest.

@@ -8,7 +8,7 @@ use crate::support::{Lab, skipped};
 use iolab_testkit::html::read_html;
 
 const SIGINT: i32 = 2;
-const SHORT: [&str; 5] = ["--time=1", "--rounds=2", "--size-mib=4", "--profile", "standard"];
+const SHORT: [&str; 5] = ["--time=200ms", "--rounds=2", "--size-mib=4", "--profile", "standard"];
 
 fn bench(target: &str) -> Vec<String> {
     ["bench", target].into_iter().chain(SHORT).map(str::to_owned).collect()
@@ -75,7 +75,7 @@ fn every_profile_measures_all_its_patterns_on_a_virtual_ssd_and_prints_json() {
         ("snia-client", 9, "5", waiting),
     ] {
         let device = format!("trtype=VIRT {device} size=16m");
-        let words = ["bench", &device, "--time=1", "--rounds", rounds, "--json", "--profile", profile];
+        let words = ["bench", &device, "--time=200ms", "--rounds", rounds, "--json", "--profile", profile];
         let object = lab.run(words).ended(0, "").json();
         assert_eq!((&object["profile"], &object["engine"]), (&profile.into(), &"nvme".into()));
         let measured = object["patterns"].as_array().unwrap();

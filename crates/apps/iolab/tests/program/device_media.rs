@@ -114,9 +114,9 @@ fn what_is_cut_off_the_data_of_a_device_in_the_run_is_an_error_of_its_job_only()
     let lab = Lab::new();
     let data = lab.path("inside.data");
     let text = format!(
-        "[global]\nioengine=nvme\nbs=64k\nrw=randread\ntime_based\nruntime=2\n\n\
-         [cut]\nfilename=trtype=VIRT model=ideal size=16M media=file\\:{}\n\n\
-         [whole]\nfilename=trtype=VIRT model=ideal size=16M\n",
+        "[global]\nioengine=nvme\nbs=64k\nrw=randread\ntime_based\n\n\
+         [cut]\nruntime=600\nfilename=trtype=VIRT model=ideal size=16M media=file\\:{}\n\n\
+         [whole]\nruntime=600ms\nfilename=trtype=VIRT model=ideal size=16M\n",
         data.display()
     );
     lab.file("job.fio", text);
@@ -165,8 +165,8 @@ fn a_mapped_file_that_is_cut_off_fails_its_job_and_no_other() {
     for more in ["thread", "ioengine=mmap"] {
         let lab = Lab::new();
         let text = format!(
-            "[global]\nioengine=mmap\n{more}\nbs=4k\nrw=randread\nsize=4M\ntime_based\nruntime=2\n\n\
-             [cut]\nfilename=cut.data\n\n[whole]\nfilename=whole.data\n"
+            "[global]\nioengine=mmap\n{more}\nbs=4k\nrw=randread\nsize=4M\ntime_based\n\n\
+             [cut]\nruntime=600\nfilename=cut.data\n\n[whole]\nruntime=600ms\nfilename=whole.data\n"
         );
         lab.file("job.fio", text);
         let running = lab.start(["run", "job.fio", "--output-format=json", "--record=it.iolab"]);

@@ -90,7 +90,8 @@ fn when_the_time_is_up_all_go_on_until_they_have_done_as_much_as_the_first() {
 fn the_phases_of_io500_find_and_remove_what_was_written() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("mount")).unwrap();
-    let printed = lab.run(["io500", "mount", "--ranks=2", "--stonewall=1", "--results=kept"]).ended(0, "").printed();
+    let printed =
+        lab.run(["io500", "mount", "--ranks=2", "--stonewall=150ms", "--results=kept"]).ended(0, "").printed();
     assert!(printed.contains("NOT A VALID SCORE\n  ior-easy-write: it wrote for "), "{printed}");
     assert!(!printed.contains("it found") && !printed.contains("equally"), "{printed}");
     let ios = |phase: &str| operations(&read_recording(&lab.path(&format!("kept/{phase}.iolab"))));

@@ -182,7 +182,7 @@ fn a_trace_that_is_cut_off_or_empty_is_refused() {
 #[test]
 fn a_command_beside_a_run_ends_with_it() {
     let lab = Lab::new();
-    let job = ["--name=a", "--ioengine=null", "--size=1m", "--runtime=1", "--time_based=1", "--rw=read"];
+    let job = ["--name=a", "--ioengine=null", "--size=1m", "--runtime=500ms", "--time_based=1", "--rw=read"];
     let beside = "--beside=echo begun > begun; trap 'echo ended > ended; exit 0' TERM; while :; do sleep 0.05; done";
     let out = lab.iolab(&[&["run", beside, "--record=r.iolab"][..], &job[..]].concat());
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));

@@ -24,6 +24,13 @@ fn lab(runtime: &str, more: &str) -> Lab {
     lab
 }
 
+/// The same with jobs that leave the processors to others for most of their time.
+fn slow_lab(runtime: &str, more: &str) -> Lab {
+    let lab = lab(runtime, more);
+    lab.file("base.fio", "[job]\nioengine=null\nsize=1g\nrw=randread\ntime_based\nrate_iops=2000\n");
+    lab
+}
+
 fn trials(lab: &Lab) -> Vec<String> {
     let folder = std::fs::read_dir(lab.path("it/trials")).unwrap();
     let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -88,7 +95,7 @@ fn a_study_runs_every_trial_once_and_shows_what_it_found() {
 
 #[test]
 fn an_interrupted_study_goes_on_where_it_stopped() {
-    let lab = lab("300ms", "tear_down = \"echo down >> did\"");
+    let lab = slow_lab("300ms", "tear_down = \"echo down >> did\"");
     let running = lab.start(["study", "run", "it.toml"]);
     running.until(|running| running.errors().contains("[3/12"));
     running.signal(SIGTERM);
@@ -103,7 +110,7 @@ fn an_interrupted_study_goes_on_where_it_stopped() {
 
 #[test]
 fn a_killed_study_goes_on_with_the_same_trials() {
-    let lab = lab("100ms", "");
+    let lab = slow_lab("100ms", "");
     let running = lab.start(["study", "run", "it.toml"]);
     running.until(|running| running.errors().contains("[4/12"));
     running.signal(SIGKILL);

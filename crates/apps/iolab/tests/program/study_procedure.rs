@@ -118,6 +118,7 @@ fn a_study_that_is_stopped_in_preconditioning_and_in_its_ladder_goes_on() {
         let lab = lab();
         // The rounds are long enough that three of them are not over before the signal arrives.
         lab.file("it.toml", PROCEDURE.replace("round = \"30ms\"", "round = \"250ms\""));
+        lab.file("short.toml", PROCEDURE);
         let stop = |words: &[&str], at: &str| {
             let running = lab.start(words);
             running.until(|running| running.errors().contains(at));
@@ -135,7 +136,7 @@ fn a_study_that_is_stopped_in_preconditioning_and_in_its_ladder_goes_on() {
         assert_eq!(closed_loop(), kept_loop, "the measured maximum is kept");
         assert!(kept_job.is_none() || kept_job == job(), "and so are the rates");
         // The trials are those of an uninterrupted run.
-        lab.run(["study", "run", "it.toml", "--folder=other"]).ended(0, "");
+        lab.run(["study", "run", "short.toml", "--folder=other"]).ended(0, "");
         assert_eq!(names(&lab, "it/trials"), names(&lab, "other/trials"));
         assert!(!resumed.printed().contains("do not count"), "{}", resumed.printed());
         // The result depends on the trials that exist, not on how often the study was stopped.

@@ -54,6 +54,16 @@ fn bytes_come_in_order_until_the_end_with_few_buffers() {
 }
 
 #[test]
+fn a_ring_ends_what_it_has_not_submitted_yet() {
+    let Some(mut ring) = ring(usize::MAX) else { return };
+    let (near, far) = pair();
+    ring.receive(&near, 1).unwrap();
+    ring.round(Duration::ZERO).unwrap();
+    ring.watch(&far, 2).unwrap();
+    assert!(ring.end_all(), "{ring:?}");
+}
+
+#[test]
 fn a_receive_can_be_stopped_and_begun_again() {
     let Some(mut ring) = ring(usize::MAX) else { return };
     let (near, mut far) = pair();

@@ -6,6 +6,7 @@ use iolab_fs_commands::{TesterRequest, TesterRun, test_io, tester_json, tester_t
 use serde_json::Value;
 
 use super::targets::LogfsArguments;
+use crate::durations::some_duration_ns;
 use crate::exit::ExitFailure;
 use crate::output;
 
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
     #[arg(required = true)]
     targets: Vec<PathBuf>,
     /// Run time of the jobs, unless their own limits end them earlier
-    #[arg(long, value_parser = duration, default_value = "10s")]
+    #[arg(long, value_parser = some_duration_ns, default_value = "10s")]
     duration: u64,
     /// Number of domains (io_tester's shards); by default one per processor, fewer on small images,
     /// more if the jobs name more
@@ -68,12 +69,4 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, ExitFailure> {
         output::print(&format!("{:#}\n", Value::from(document)))?;
     }
     Ok(0)
-}
-
-/// Parses a duration such as `10` or `500ms`; without a unit, it is in seconds.
-fn duration(text: &str) -> Result<u64, String> {
-    match iolab_units::parse_ns(text, iolab_units::NS_PER_SECOND) {
-        Ok(0) => Err("some time is needed".to_owned()),
-        parsed => parsed.map_err(|error| error.to_string()),
-    }
 }
