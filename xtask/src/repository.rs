@@ -3,8 +3,11 @@
 //! Reads every text file that belongs to it once. What git ignores (build output, recordings) and
 //! git's own folder are not part of it.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::rust_text::mask;
 
 /// One text file.
 #[derive(Debug, Clone)]
@@ -13,9 +16,16 @@ pub(crate) struct TextFile {
     pub(crate) path: String,
     /// Its content.
     pub(crate) text: String,
+    /// [`TextFile::masked`], once somebody asked for it.
+    masked: OnceCell<String>,
 }
 
 impl TextFile {
+    /// The content of a Rust file without comments and literals (see [`mask`]).
+    pub(crate) fn masked(&self) -> &str {
+        self.masked.get_or_init(|| mask(&self.text))
+    }
+
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
@@ -73,7 +83,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<TextFile>) -> std::io::Re
             collect(root, &path, files)?;
         } else if let Ok(text) = fs::read_to_string(&path) {
             let below = path.strip_prefix(root).unwrap_or(&path);
-            files.push(TextFile { path: below.to_string_lossy().replace('\\', "/"), text });
+            files.push(TextFile { path: below.to_string_lossy().replace('\\', "/"), text, masked: OnceCell::new() });
         }
     }
     Ok(())

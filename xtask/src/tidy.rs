@@ -15,6 +15,7 @@ mod ratchet;
 mod reading;
 mod sizes;
 mod suite_builds;
+mod test_targets;
 mod type_names;
 mod words;
 
@@ -31,6 +32,7 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     findings.extend(orphans::check(repository));
     findings.extend(reading::check(repository));
     findings.extend(suite_builds::check(repository));
+    findings.extend(test_targets::check(repository));
     findings.extend(type_names::check(repository));
     findings.extend(words::check(repository));
     findings.extend(islands::check(repository)?);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::tokens::{Import, Token, closing, imports, tokens};
 use crate::repository::{Repository, TextFile};
-use crate::rust_text::{line_of, mask, without_test_items};
+use crate::rust_text::{line_of, without_test_items};
 
 /// How many re-exports a path may lead through.
 const REEXPORTS: usize = 12;
@@ -63,7 +63,7 @@ impl Modules {
 
     /// Adds the module of a file, whose children are files of `folder`, and those below it.
     fn add(&mut self, repository: &Repository, file: &TextFile, folder: &str, parent: Option<usize>) -> usize {
-        let text = without_test_items(&mask(&file.text));
+        let text = without_test_items(file.masked());
         let module = self.all.len();
         self.all.push(Module { file: file.path.clone(), parent, ..Module::default() });
         let named = self.read_tokens(module, &tokens(&text));

@@ -7,7 +7,7 @@
 use super::package::Package;
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
-use crate::rust_text::{is_word, line_of, mask, without_test_modules};
+use crate::rust_text::{is_word, line_of, without_test_modules};
 
 /// What they must not name, and what to do instead.
 const FORBIDDEN: [(&str, &str); 11] = [
@@ -36,7 +36,7 @@ pub(super) fn check(repository: &Repository, packages: &[Package]) -> Vec<Findin
 }
 
 fn check_file(file: &TextFile) -> Vec<Finding> {
-    let code = without_test_modules(&mask(&file.text));
+    let code = without_test_modules(file.masked());
     let bytes = code.as_bytes();
     let mut findings = Vec::new();
     for (word, advice) in FORBIDDEN {

@@ -6,7 +6,7 @@
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
-use crate::rust_text::{line_of, mask, without_test_modules};
+use crate::rust_text::{line_of, without_test_modules};
 
 /// Macros whose text is about a bug in iolab.
 const ABOUT_BUGS: [&str; 8] =
@@ -37,7 +37,7 @@ fn is_for_users(path: &str) -> bool {
 }
 
 fn check_file(file: &TextFile) -> Vec<Finding> {
-    let masked = mask(&file.text);
+    let masked = file.masked();
     let code = without_test_modules(&masked);
     let found = file.text.match_indices(":?}").map(|(at, _)| at).filter(|at| {
         // Blank in the masked text, but not a comment: the line's code continues after it.

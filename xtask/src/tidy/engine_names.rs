@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
-use crate::rust_text::{line_of, mask, without_test_modules};
+use crate::rust_text::{line_of, without_test_modules};
 
 /// Where a name would refer to an engine; elsewhere the same words mean other things.
 const DISTRICTS: [&str; 7] = ["contract", "machine", "lab", "job", "run", "report", "apps"];
@@ -123,7 +123,7 @@ fn is_looked_at(path: &str) -> bool {
 
 /// Names and lines: a literal that is a name, or that says `ioengine=` before one.
 fn named<'n>(file: &TextFile, names: &'n BTreeSet<String>) -> Vec<(&'n str, usize)> {
-    let masked = mask(&file.text);
+    let masked = file.masked();
     let code = without_test_modules(&masked);
     let mut found = Vec::new();
     for name in names {
@@ -131,7 +131,7 @@ fn named<'n>(file: &TextFile, names: &'n BTreeSet<String>) -> Vec<(&'n str, usiz
         let literals = file.text.match_indices(&literal).map(|(at, _)| at);
         let literals = literals.filter(|at| code.as_bytes()[*at] == b'"').map(|at| line_of(&file.text, at));
         let lines = file.text.lines().zip(masked.lines().zip(code.lines())).enumerate();
-        let told = lines.filter(|(_, (line, (masked, code)))| masked.trim() == code.trim() && tells(line, name));
+        let told = lines.filter(|(_, (line, (masked, code)))| tells(line, name) && masked.trim() == code.trim());
         let mut lines: Vec<usize> = literals.chain(told.map(|(number, _)| number + 1)).collect();
         lines.dedup();
         found.extend(lines.into_iter().map(|line| (name.as_str(), line)));
@@ -140,10 +140,9 @@ fn named<'n>(file: &TextFile, names: &'n BTreeSet<String>) -> Vec<(&'n str, usiz
 }
 
 fn tells(line: &str, name: &str) -> bool {
-    let is_comment = line.trim_start().starts_with("//");
     let ends = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
     let mut after = line.split("ioengine=").skip(1).filter_map(|rest| rest.strip_prefix(name));
-    !is_comment && after.any(ends)
+    after.any(ends) && !line.trim_start().starts_with("//")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::headers::header;
 use crate::finding::Finding;
 use crate::layers;
 use crate::repository::{Repository, TextFile};
-use crate::rust_text::{line_of, mask, word_positions};
+use crate::rust_text::{line_of, word_positions};
 
 /// Islands outside the shipped crates; those of crates are listed in their own Cargo.toml files.
 const OTHER_ISLANDS: [&str; 2] = ["mpi/src/carrier.rs", "testkit/tests/no_allocation.rs"];
@@ -32,7 +32,7 @@ fn is_island(islands: &[String], path: &str) -> bool {
 }
 
 fn check_file(file: &TextFile, is_island: bool) -> Vec<Finding> {
-    let masked = mask(&file.text);
+    let masked = file.masked();
     let mut findings = Vec::new();
     let uses = word_positions(&masked, "unsafe");
     let opens_up = masked.find("unsafe_code").filter(|_| !masked.contains("forbid(unsafe_code)"));

@@ -5,7 +5,7 @@
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
-use crate::rust_text::{line_of, mask, without_test_modules};
+use crate::rust_text::{line_of, without_test_modules};
 
 const INSTEAD: [(&str, &str); 4] = [
     ("serde_json::from_slice", "json"),
@@ -27,7 +27,7 @@ fn is_in_the_program(path: &str) -> bool {
 }
 
 fn check_file(file: &TextFile) -> Vec<Finding> {
-    let code = without_test_modules(&mask(&file.text));
+    let code = without_test_modules(file.masked());
     let mut findings = Vec::new();
     for (name, instead) in INSTEAD {
         findings.extend(code.match_indices(name).map(|(at, _)| {

@@ -7,7 +7,7 @@
 use super::ratchet::Ratchet;
 use crate::finding::Finding;
 use crate::repository::Repository;
-use crate::rust_text::{Function, functions, mask};
+use crate::rust_text::{Function, functions};
 
 /// Lines above which a file must be listed.
 pub(super) const FILE_QUESTIONED: usize = 400;
@@ -61,7 +61,7 @@ pub(super) fn worth_a_look(repository: &Repository, ratchet: &Ratchet) -> Vec<St
 
 fn all_functions(repository: &Repository) -> Vec<(String, Function)> {
     let of_file = |file: &crate::repository::TextFile| {
-        let found = functions(&mask(&file.text)).into_iter();
+        let found = functions(file.masked()).into_iter();
         found.map(|function| (file.path.clone(), function)).collect::<Vec<_>>()
     };
     repository.rust_files().flat_map(of_file).collect()

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Finding;
 use crate::repository::Repository;
-use crate::rust_text::{line_of, mask, without_test_items};
+use crate::rust_text::{line_of, without_test_items};
 
 /// Names that may stand in several crates, and why.
 const ALLOWED: &[(&str, &str)] = &[
@@ -42,7 +42,7 @@ fn check_with(repository: &Repository, allowed: &[(&str, &str)]) -> Vec<Finding>
     let mut places: BTreeMap<String, BTreeMap<String, (String, usize)>> = BTreeMap::new();
     for file in repository.rust_files() {
         let Some(home) = home(&file.path) else { continue };
-        for (name, at) in public_types(&without_test_items(&mask(&file.text))) {
+        for (name, at) in public_types(&without_test_items(file.masked())) {
             let line = line_of(&file.text, at);
             places.entry(name).or_default().entry(home.clone()).or_insert_with(|| (file.path.clone(), line));
         }

@@ -3,7 +3,7 @@
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
-use crate::rust_text::{line_of, mask};
+use crate::rust_text::line_of;
 
 /// In code, wherever it is (not in comments and literals).
 const IN_CODE: [(&str, &str); 4] = [
@@ -37,7 +37,7 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
         findings.push(Finding::new(&file.path, line_of(text, at), format!("`{word}`: {advice}")));
     };
     if file.is_rust() {
-        let masked = mask(&file.text);
+        let masked = file.masked();
         for (word, advice) in IN_CODE {
             masked.match_indices(word).for_each(|(at, _)| report(&masked, at, word, advice));
         }

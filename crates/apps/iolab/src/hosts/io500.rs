@@ -34,7 +34,8 @@ pub(crate) struct Io500Arguments {
     /// This program on the hosts; without it, where it is here
     #[arg(long, value_name = "PATH")]
     pub(crate) program: Option<PathBuf>,
-    /// Let each phase write for this long, seconds or with a unit; without it, for the 300 s of the rules
+    /// Let each phase write for this long, seconds or with a unit; without it, for the 300 s of the
+    /// rules
     #[arg(long, value_name = "TIME", value_parser = some_duration_ns)]
     pub(crate) stonewall: Option<u64>,
     /// Let each phase write for 3 seconds: not a valid score

@@ -79,6 +79,9 @@ impl Store {
 
 impl Shared {
     fn serve(&self, stream: TcpStream) -> Option<()> {
+        // Otherwise each further piece of a response would wait until the client acknowledges the
+        // first, which it delays by 40 ms.
+        stream.set_nodelay(true).unwrap();
         let mut reader = BufReader::new(stream);
         let mut count = 0;
         loop {

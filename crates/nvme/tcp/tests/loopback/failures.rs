@@ -253,7 +253,8 @@ fn hostile_targets_are_an_error_in_time() {
 fn a_command_that_is_never_answered_is_sent_again() {
     let drive = drive("size=16M fault=timeout:opcode=1,times=1 fault=drop:opcode=2,times=1");
     let target = serve(&drive, options());
-    let mut rig = Rig::new(address(target.address(), Digests::default()));
+    let controller = connect(address(target.address(), Digests::default())).unwrap();
+    let mut rig = Rig::with_timeout(controller, 32, SECOND).unwrap();
     let data = rig.fill(4);
     assert_eq!(rig.write(0, 8), CommandOutcome::Done);
     assert_eq!(rig.controller.resets(), 1, "{:?}", rig.controller.recoveries());

@@ -70,7 +70,12 @@ impl Rig {
 
     /// Returns an error if the link breaks meanwhile.
     pub(crate) fn try_of(controller: Controller<Tcp>, slots: u16) -> Result<Rig, DriverError> {
-        let options = QueueOptions { timeout_ns: 2 * SECOND, reaps_per_check: 1, ..QueueOptions::with_slots(slots) };
+        Rig::with_timeout(controller, slots, 2 * SECOND)
+    }
+
+    /// A command that takes longer than this is given up.
+    pub(crate) fn with_timeout(controller: Controller<Tcp>, slots: u16, timeout_ns: u64) -> Result<Rig, DriverError> {
+        let options = QueueOptions { timeout_ns, reaps_per_check: 1, ..QueueOptions::with_slots(slots) };
         let queue = controller.queue_pair(options)?;
         let namespace = controller.namespace(1)?;
         let memory = SharedBytes::anonymous(DATA_BYTES).unwrap();
