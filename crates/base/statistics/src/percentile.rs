@@ -67,9 +67,15 @@ pub(crate) fn stretch(intervals: usize) -> usize {
 /// The counts of each interval in the buckets that any of them uses.
 struct Rows {
     counts: Vec<Vec<u64>>,
+    /// The sums of the intervals that are drawn together, by the first of them.
+    stretches: Vec<Vec<u64>>,
     /// Lower and upper end of each bucket.
     ends: Vec<(f64, f64)>,
     stretch: usize,
+}
+
+fn add(sums: &mut [u64], more: &[u64]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
 impl Rows {
@@ -85,10 +91,18 @@ impl Rows {
         let within = |value: u64| value.clamp(whole.min, whole.max) as f64;
         let ends =
             |(bucket, _): &(u32, u64)| (within(bucket_low(*bucket as usize)), within(bucket_low(*bucket as usize + 1)));
+        let counts: Vec<Vec<u64>> = intervals.iter().map(row).collect();
+        let stretch = stretch(intervals.len());
+        let together = |start: usize| {
+            let mut sums = vec![0; whole.buckets.len()];
+            (start..start + stretch).for_each(|at| add(&mut sums, &counts[at % counts.len()]));
+            sums
+        };
         Rows {
-            counts: intervals.iter().map(row).collect(),
+            stretches: (0..counts.len()).map(together).collect(),
             ends: whole.buckets.iter().map(ends).collect(),
-            stretch: stretch(intervals.len()),
+            stretch,
+            counts,
         }
     }
 
@@ -98,9 +112,11 @@ impl Rows {
         let mut drawn = 0;
         while drawn < count {
             let start = random.below(count);
-            for step in 0..self.stretch.min(count - drawn) {
-                let row = &self.counts[(start + step) % count];
-                sums.iter_mut().zip(row).for_each(|(sum, more)| *sum += more);
+            match count - drawn {
+                rest if rest < self.stretch => {
+                    (start..start + rest).for_each(|at| add(sums, &self.counts[at % count]));
+                }
+                _ => add(sums, &self.stretches[start]),
             }
             drawn += self.stretch;
         }

@@ -14,11 +14,11 @@ use crate::request::{ResolveRequest, Resolving};
 /// The description of the engine the section names.
 pub(crate) fn find(
     request: &ResolveRequest<'_>,
-    resolving: &Resolving,
+    resolving: &Resolving<'_>,
     section: &JobSection,
 ) -> Option<&'static EngineDescription> {
     const OPTION: &str = "ioengine";
-    resolving.reads.borrow_mut().insert(OPTION);
+    resolving.note_read(OPTION);
     let setting = section.settings.get(OPTION);
     let value = setting.map(|setting| &setting.value).or_else(|| resolving.defaults.value(OPTION));
     let name = value.and_then(readings::word).unwrap_or_default();

@@ -33,7 +33,7 @@ pub(crate) struct Placement<'a> {
 }
 
 /// Places every section that runs.
-pub(crate) fn place<'a>(request: &'a ResolveRequest<'a>, resolving: &'a Resolving) -> Vec<Placement<'a>> {
+pub(crate) fn place<'a>(request: &'a ResolveRequest<'a>, resolving: &'a Resolving<'a>) -> Vec<Placement<'a>> {
     let mut placements: Vec<Placement<'a>> = Vec::new();
     let (mut group, mut stage, mut in_group, mut workers) = (0, 0, 0u32, 0u32);
     let (mut pending_file, mut pending_wall, mut left_out) = (false, false, false);

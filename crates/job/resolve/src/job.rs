@@ -32,7 +32,7 @@ const OUR_DEFECT: &str = "this is a bug in iolab; please report it";
 /// One worker's section while it is being resolved.
 pub(crate) struct Job<'a> {
     pub(crate) request: &'a ResolveRequest<'a>,
-    pub(crate) resolving: &'a Resolving,
+    pub(crate) resolving: &'a Resolving<'a>,
     pub(crate) section: &'a JobSection,
     pub(crate) engine: &'static EngineDescription,
     /// Number of the worker in the whole run.
@@ -46,7 +46,7 @@ pub(crate) struct Job<'a> {
 impl<'a> Job<'a> {
     /// The setting, recorded as read.
     pub(crate) fn setting(&self, name: &'static str) -> Option<&'a Setting> {
-        self.resolving.reads.borrow_mut().insert(name);
+        self.resolving.note_read(name);
         self.section.settings.get(name)
     }
 

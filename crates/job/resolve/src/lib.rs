@@ -59,7 +59,7 @@ use crate::job::texts;
 
 use defaults::Defaults;
 use findings::Findings;
-use request::Resolving;
+use request::{Reads, Resolving};
 
 /// A plan and its warnings.
 #[derive(Debug, Clone)]
@@ -73,25 +73,25 @@ pub struct Resolved {
 /// Resolves a job set: the plan with its warnings, or every finding if at least one of them is an
 /// error.
 pub fn resolve(request: &ResolveRequest<'_>) -> Result<Resolved, Vec<Diagnostic>> {
-    resolve_recording(request).0
+    resolve_noting(request, None).0
 }
 
 /// Names of the job options that resolving `request` looked at, and the findings. With these, a
 /// test proves that every supported option of the table has a reader.
 pub fn options_read(request: &ResolveRequest<'_>) -> (BTreeSet<&'static str>, Vec<Diagnostic>) {
-    let (result, reads) = resolve_recording(request);
+    let (result, reads) = resolve_noting(request, Some(RefCell::default()));
     let findings = match result {
         Ok(resolved) => resolved.warnings,
         Err(findings) => findings,
     };
-    (reads, findings)
+    (reads.map(RefCell::into_inner).unwrap_or_default(), findings)
 }
 
-/// The result, and the names of the options that were looked at.
-fn resolve_recording(request: &ResolveRequest<'_>) -> (Result<Resolved, Vec<Diagnostic>>, BTreeSet<&'static str>) {
+/// The result, and the names of the options that were looked at, if they are to be noted.
+fn resolve_noting(request: &ResolveRequest<'_>, reads: Reads) -> (Result<Resolved, Vec<Diagnostic>>, Reads) {
     let resolving = Resolving {
         findings: Findings::default(),
-        reads: RefCell::default(),
+        reads,
         defaults: Defaults::of(request.options),
         zone_ranges: RefCell::default(),
     };
@@ -104,7 +104,7 @@ fn resolve_recording(request: &ResolveRequest<'_>) -> (Result<Resolved, Vec<Diag
     groups::check_waits(request, &placements, &resolving.findings);
     steady::check_groups(&placements, &workers, &resolving.findings);
     verify::check_neighbours(&workers, request.mode, &resolving.findings);
-    (conclude(request, workers, resolving.findings.into_inner()), resolving.reads.into_inner())
+    (conclude(request, workers, resolving.findings.into_inner()), resolving.reads)
 }
 
 fn conclude(

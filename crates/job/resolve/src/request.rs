@@ -63,13 +63,23 @@ pub struct ResolveRequest<'a> {
     pub overrides: Overrides,
 }
 
+/// Names of the options that were looked at, if they are to be noted.
+pub(crate) type Reads = Option<RefCell<BTreeSet<&'static str>>>;
+
 /// The state shared by all jobs of a run while they are resolved.
-pub(crate) struct Resolving {
+pub(crate) struct Resolving<'a> {
     pub(crate) findings: Findings,
-    /// Names of the options that were looked at, for the test that each supported option has a
-    /// reader.
-    pub(crate) reads: RefCell<BTreeSet<&'static str>>,
-    pub(crate) defaults: Defaults,
+    pub(crate) reads: Reads,
+    pub(crate) defaults: Defaults<'a>,
     /// The range of each device that jobs with `zone_reset_frequency` write to.
     pub(crate) zone_ranges: RefCell<BTreeMap<PathBuf, (u64, u64)>>,
+}
+
+impl Resolving<'_> {
+    /// Notes that an option was looked at.
+    pub(crate) fn note_read(&self, name: &'static str) {
+        if let Some(reads) = &self.reads {
+            reads.borrow_mut().insert(name);
+        }
+    }
 }

@@ -16,7 +16,7 @@ use crate::{
 /// Resolves all clones of a section and adds them.
 pub(crate) fn resolve_section(
     request: &ResolveRequest<'_>,
-    resolving: &Resolving,
+    resolving: &Resolving<'_>,
     placement: &Placement<'_>,
     workers: &mut Vec<WorkerPlan>,
 ) {

@@ -30,7 +30,7 @@ use crate::wearing::WearingJobs;
 /// How often the observer is told, ns: there is nothing new in between.
 const TICK_NS: u64 = PROGRESS_NS;
 /// From the order to begin to the beginning, ns: every server must have the order by then.
-const AHEAD_NS: u64 = 500_000_000;
+const AHEAD_NS: u64 = 200_000_000;
 /// How long the servers' clocks may take to be read, ns.
 const CLOCKS_NS: u64 = 10_000_000_000;
 /// How long to wait for reports of the run so far, ns.

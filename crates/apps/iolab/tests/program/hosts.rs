@@ -273,10 +273,13 @@ fn a_client_that_goes_ends_its_job_which_keeps_what_it_measured() {
 #[test]
 fn reports_of_the_run_so_far_come_from_all_servers() {
     let lab = Lab::new();
-    lab.file("job.fio", "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=64m\nrate_iops=500\ntime_based\nruntime=3\n");
+    lab.file(
+        "job.fio",
+        "[a]\nioengine=null\nrw=randread\nbs=4k\nsize=64m\nrate_iops=500\ntime_based\nruntime=1500ms\n",
+    );
     let hosts = [Host::tcp(&lab), Host::tcp(&lab)];
     let words = [&hosts[0].client(), &hosts[1].client(), "job.fio", "--output-format=json"];
-    let done = lab.run(words.map(str::to_owned).iter().chain(&["--status-interval=1".to_owned()])).ended(0, "");
+    let done = lab.run(words.map(str::to_owned).iter().chain(&["--status-interval=400ms".to_owned()])).ended(0, "");
     let Value::Array(reports) = done.json() else { panic!("{done:?}") };
     assert!(reports.len() >= 2, "{}", reports.len());
     let sums: Vec<u64> = reports.iter().map(|report| total_ios(&jobs(report)[2])).collect();

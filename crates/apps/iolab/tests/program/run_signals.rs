@@ -36,11 +36,21 @@ fn has_begun(lab: &Lab, name: &str, running: &Running) {
     running.until(|_| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 8192));
 }
 
+/// Tries all signals at once, because a run waits for most of its time.
+fn each_signal(ends: impl Fn(i32, &str) + Sync) {
+    std::thread::scope(|scope| {
+        for (signal, name) in SIGNALS.into_iter().filter(|(signal, _)| !is_ignored(*signal)) {
+            let ends = &ends;
+            scope.spawn(move || ends(signal, name));
+        }
+    });
+}
+
 #[test]
 fn every_ending_signal_saves_the_recording() {
-    let lab = Lab::new();
-    lab.file("j.fio", LONG);
-    for (signal, name) in SIGNALS.into_iter().filter(|(signal, _)| !is_ignored(*signal)) {
+    each_signal(|signal, name| {
+        let lab = Lab::new();
+        lab.file("j.fio", LONG);
         for thread in ["--thread=0", "--thread=1"] {
             let running = lab.start(["run", "j.fio", thread, "--record=it.iolab"]);
             has_begun(&lab, "it.iolab", &running);
@@ -50,21 +60,19 @@ fn every_ending_signal_saves_the_recording() {
             assert!(recording.interrupted && recording.workers[0].directions[0].ios > 0, "SIG{name}");
             std::fs::remove_file(lab.path("it.iolab")).unwrap();
         }
-    }
+    });
 }
 
 #[test]
 fn every_ending_signal_takes_down_what_a_study_set_up() {
-    let lab = Lab::new();
-    lab.file(
-        "s.toml",
-        format!(
-            "title = \"s\"\njob_text = \"\"\"\n{LONG}\"\"\"\nblocks = 2\nbefore_all = \"echo before >> did\"\n\
-             after_all = \"echo after >> did\"\nset_up = \"echo up >> did\"\ntear_down = \"echo down >> did\"\n\
-             [[axis]]\noption = \"iodepth\"\nvalues = [1, 2]\n"
-        ),
+    let study = format!(
+        "title = \"s\"\njob_text = \"\"\"\n{LONG}\"\"\"\nblocks = 2\nbefore_all = \"echo before >> did\"\n\
+         after_all = \"echo after >> did\"\nset_up = \"echo up >> did\"\ntear_down = \"echo down >> did\"\n\
+         [[axis]]\noption = \"iodepth\"\nvalues = [1, 2]\n"
     );
-    for (signal, name) in SIGNALS.into_iter().filter(|(signal, _)| !is_ignored(*signal)) {
+    each_signal(|signal, name| {
+        let lab = Lab::new();
+        lab.file("s.toml", &study);
         let running = lab.start(["study", "run", "s.toml", "--folder", name]);
         running.until(|_| {
             let trials = std::fs::read_dir(lab.path(name).join("trials")).into_iter().flatten().flatten();
@@ -74,8 +82,7 @@ fn every_ending_signal_takes_down_what_a_study_set_up() {
         running.signal(signal);
         running.finish().ended(128, "go on with: iolab study resume");
         assert_eq!(std::fs::read_to_string(lab.path("did")).unwrap(), "before\nup\ndown\nafter\n", "SIG{name}");
-        std::fs::remove_file(lab.path("did")).unwrap();
-    }
+    });
 }
 
 #[test]

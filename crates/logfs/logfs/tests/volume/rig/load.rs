@@ -32,7 +32,11 @@ pub(crate) enum Step {
 
 /// Content that shows where it is from.
 pub(crate) fn bytes(mark: u8, length: usize) -> Vec<u8> {
-    (0..length).map(|at| mark.wrapping_add((at / 61) as u8)).collect()
+    let mut content = vec![0; length];
+    for (number, piece) in content.chunks_mut(61).enumerate() {
+        piece.fill(mark.wrapping_add(number as u8));
+    }
+    content
 }
 
 /// A length: mostly small, some medium, few that take whole clusters.

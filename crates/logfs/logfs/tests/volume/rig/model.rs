@@ -358,7 +358,7 @@ pub(crate) fn difference(found: &Snapshot, expected: &Snapshot) -> Option<String
     let show = |seen: Option<&Seen>| match seen {
         None => "nothing".to_owned(),
         Some(Seen { inode, links, content: What::File(content) }) => {
-            let sum = content.iter().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+            let sum = iolab_checksum::crc32c(content);
             format!("file {} with {links} links, {} bytes, sum {sum:x}", inode.0, content.len())
         }
         Some(other) => format!("{other:?}"),
