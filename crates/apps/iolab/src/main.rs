@@ -13,6 +13,7 @@ fn main() -> ExitCode {
 }
 
 fn work() -> ExitCode {
+    iolab_clock::begin_calibration();
     let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let called = arguments.first().map(|name| name.rsplit('/').next().unwrap_or(name));
     if called == Some("fio") { iolab::fio_main(&arguments) } else { iolab::iolab_main(&arguments) }

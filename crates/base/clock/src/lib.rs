@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kernel::{gettimeofday_ns, kernel_clock_ns, kernel_sleep_ns};
 use tsc::TscScale;
-pub use tsc::TscUnfit;
+pub use tsc::{TscUnfit, begin_calibration};
 
 /// A source of stamps in nanoseconds. It is cheap to clone; reading it never allocates.
 #[derive(Debug, Clone)]

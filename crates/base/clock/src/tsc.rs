@@ -53,8 +53,9 @@ impl TscScale {
         // machine is busy. Over a longer period, that error matters less. A counter that does not
         // run evenly disagrees over every period.
         let mut unfit = TscUnfit::Unsteady(0);
-        for stretch_ns in [2_000_000, 8_000_000, 32_000_000] {
-            match TscScale::over(stretch_ns) {
+        let begun = FIRST.get().copied().filter(|(_, ns)| kernel_ns().saturating_sub(*ns) < LONGEST_NS);
+        for (first, stretch_ns) in [(begun, 2_000_000), (None, 8_000_000), (None, 32_000_000)] {
+            match TscScale::over(first.unwrap_or_else(paired_reading), stretch_ns) {
                 Ok(scale) => return Ok(scale),
                 Err(reason) => unfit = reason,
             }
@@ -62,19 +63,33 @@ impl TscScale {
         Err(unfit)
     }
 
-    /// Calibrates from the rates over one period and over three, which must agree.
-    fn over(stretch_ns: u64) -> Result<TscScale, TscUnfit> {
-        let first = paired_reading();
-        let second = reading_after(first.1 + stretch_ns);
-        let third = reading_after(first.1 + 3 * stretch_ns);
-        let early = multiplier(first, second);
+    /// Calibrates from the rates over two periods, of which the later has this length and the
+    /// earlier at least twice as much; they must agree.
+    fn over(first: (u64, u64), stretch_ns: u64) -> Result<TscScale, TscUnfit> {
+        let second = reading_after(first.1 + 2 * stretch_ns);
+        let third = reading_after(second.1 + stretch_ns);
+        let late = multiplier(second, third);
         let whole = multiplier(first, third);
-        let ppm = early.abs_diff(whole).saturating_mul(1_000_000) / whole.max(1);
+        let ppm = late.abs_diff(whole).saturating_mul(1_000_000) / whole.max(1);
         if whole == 0 || ppm > 1_000 {
             return Err(TscUnfit::Unsteady(ppm));
         }
         Ok(TscScale { base_tsc: third.0, base_ns: third.1, multiplier: whole })
     }
+}
+
+/// The reading of [`begin_calibration`].
+#[cfg(target_arch = "x86_64")]
+static FIRST: std::sync::OnceLock<(u64, u64)> = std::sync::OnceLock::new();
+
+/// Over longer than this, ns, the system may have adjusted its clock, or slept.
+#[cfg(target_arch = "x86_64")]
+const LONGEST_NS: u64 = 1_000_000_000;
+
+/// Reads both clocks, so that a calibration soon after needs to wait for less.
+pub fn begin_calibration() {
+    #[cfg(target_arch = "x86_64")]
+    FIRST.get_or_init(paired_reading);
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -95,6 +110,11 @@ fn read_tsc() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
+#[cfg(target_arch = "x86_64")]
+fn kernel_ns() -> u64 {
+    crate::kernel::kernel_clock_ns(libc::CLOCK_MONOTONIC)
+}
+
 /// Returns the most precise of a few `(tsc, ns)` pairs: the one whose clock reading took the fewest
 /// ticks.
 #[cfg(target_arch = "x86_64")]
@@ -102,7 +122,7 @@ fn paired_reading() -> (u64, u64) {
     let mut best = (u64::MAX, (0, 0));
     for _ in 0..16 {
         let before = read_tsc();
-        let ns = crate::kernel::kernel_clock_ns(libc::CLOCK_MONOTONIC);
+        let ns = kernel_ns();
         let after = read_tsc();
         let width = after.wrapping_sub(before);
         if width < best.0 {
@@ -117,7 +137,7 @@ fn paired_reading() -> (u64, u64) {
 #[cfg(target_arch = "x86_64")]
 fn reading_after(ns: u64) -> (u64, u64) {
     loop {
-        let now = crate::kernel::kernel_clock_ns(libc::CLOCK_MONOTONIC);
+        let now = kernel_ns();
         if now >= ns {
             return paired_reading();
         }
