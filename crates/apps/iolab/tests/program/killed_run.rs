@@ -32,6 +32,7 @@ fn start(record: &Path, more: &[&str]) -> Running {
     let mut command = Command::new(IOLAB);
     command.arg("run").arg(format!("--record={}", record.display()));
     command.args(["--name=a", "--ioengine=null", "--size=1g", "--rw=randrw", "--time_based", "--interval=10ms"]);
+    command.arg("--rate_iops=2000");
     command.args(["--numjobs=2", "--runtime=600"]).args(more);
     command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     Running(command.spawn().expect("iolab starts"))

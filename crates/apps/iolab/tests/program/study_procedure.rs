@@ -6,9 +6,11 @@ use crate::support::{Done, Lab};
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 
+const BASE: &str = "[job]\nioengine=null\nsize=16m\nrw=randrw\ntime_based\nruntime=60ms\n";
+
 fn lab() -> Lab {
     let lab = Lab::new();
-    lab.file("base.fio", "[job]\nioengine=null\nsize=16m\nrw=randrw\ntime_based\nruntime=60ms\n");
+    lab.file("base.fio", BASE);
     lab
 }
 
@@ -119,6 +121,8 @@ fn a_study_that_is_stopped_in_preconditioning_and_in_its_ladder_goes_on() {
         // The rounds are long enough that three of them are not over before the signal arrives.
         lab.file("it.toml", PROCEDURE.replace("round = \"30ms\"", "round = \"250ms\""));
         lab.file("short.toml", PROCEDURE);
+        // They leave the processors to others for most of their time.
+        lab.file("base.fio", format!("{BASE}thinktime=1ms\n"));
         let stop = |words: &[&str], at: &str| {
             let running = lab.start(words);
             running.until(|running| running.errors().contains(at));
