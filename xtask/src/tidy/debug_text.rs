@@ -38,7 +38,7 @@ fn is_for_users(path: &str) -> bool {
 
 fn check_file(file: &TextFile) -> Vec<Finding> {
     let masked = file.masked();
-    let code = without_test_modules(&masked);
+    let code = without_test_modules(masked);
     let found = file.text.match_indices(":?}").map(|(at, _)| at).filter(|at| {
         // Blank in the masked text, but not a comment: the line's code continues after it.
         let is_hidden = masked.as_bytes()[*at] == b' ';
@@ -46,8 +46,8 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
             .as_bytes()
             .get(line_start(&code, *at)..*at)
             .is_none_or(|before| before.iter().all(|byte| *byte == b' '))
-            && !masked[line_start(&masked, *at)..*at].trim().is_empty();
-        is_hidden && !is_tested && is_in_literal(&file.text, *at) && !is_about_bugs(&masked, *at)
+            && !masked[line_start(masked, *at)..*at].trim().is_empty();
+        is_hidden && !is_tested && is_in_literal(&file.text, *at) && !is_about_bugs(masked, *at)
     });
     let advice = "`{:?}` prints Rust's own text: use `{}`, `{}` in backquotes for a word, or give the type a Display";
     found.map(|at| Finding::new(&file.path, line_of(&file.text, at), advice)).collect()

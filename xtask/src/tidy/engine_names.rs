@@ -124,7 +124,7 @@ fn is_looked_at(path: &str) -> bool {
 /// Names and lines: a literal that is a name, or that says `ioengine=` before one.
 fn named<'n>(file: &TextFile, names: &'n BTreeSet<String>) -> Vec<(&'n str, usize)> {
     let masked = file.masked();
-    let code = without_test_modules(&masked);
+    let code = without_test_modules(masked);
     let mut found = Vec::new();
     for name in names {
         let literal = format!("\"{name}\"");

@@ -34,10 +34,10 @@ fn is_island(islands: &[String], path: &str) -> bool {
 fn check_file(file: &TextFile, is_island: bool) -> Vec<Finding> {
     let masked = file.masked();
     let mut findings = Vec::new();
-    let uses = word_positions(&masked, "unsafe");
+    let uses = word_positions(masked, "unsafe");
     let opens_up = masked.find("unsafe_code").filter(|_| !masked.contains("forbid(unsafe_code)"));
     let Some(first) = uses.first().copied().or(opens_up) else { return findings };
-    let line = line_of(&masked, first);
+    let line = line_of(masked, first);
     if !is_island {
         let what = "unsafe code outside the islands that the Cargo.toml files name";
         findings.push(Finding::new(&file.path, line, what));

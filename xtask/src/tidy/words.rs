@@ -39,7 +39,7 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
     if file.is_rust() {
         let masked = file.masked();
         for (word, advice) in IN_CODE {
-            masked.match_indices(word).for_each(|(at, _)| report(&masked, at, word, advice));
+            masked.match_indices(word).for_each(|(at, _)| report(masked, at, word, advice));
         }
     }
     for (word, advice) in IN_TEXT {
