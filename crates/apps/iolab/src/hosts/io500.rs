@@ -12,7 +12,7 @@ use super::arguments::own_path;
 use super::clients::recording_of;
 use super::host_list::hosts;
 use super::launching::{asked, started};
-use crate::durations::some_duration_ns;
+use crate::durations::at_most_a_day_ns;
 use crate::exit::{ExitFailure, FAILED, INTERRUPTED};
 use crate::outcomes::show_outcomes;
 use crate::output::print_for_people;
@@ -36,7 +36,7 @@ pub(crate) struct Io500Arguments {
     pub(crate) program: Option<PathBuf>,
     /// Let each phase write for this long, seconds or with a unit; without it, for the 300 s of the
     /// rules
-    #[arg(long, value_name = "TIME", value_parser = some_duration_ns)]
+    #[arg(long, value_name = "TIME", value_parser = at_most_a_day_ns)]
     pub(crate) stonewall: Option<u64>,
     /// Let each phase write for 3 seconds: not a valid score
     #[arg(long, conflicts_with = "stonewall")]

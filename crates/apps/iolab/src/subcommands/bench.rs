@@ -8,7 +8,7 @@ use iolab_bench_runner::{BenchRequest, run};
 use iolab_outputs::OutputKind;
 use iolab_units::NS_PER_SECOND;
 
-use crate::durations::some_duration_ns;
+use crate::durations::at_most_a_day_ns;
 use crate::exit::{ExitFailure, INTERRUPTED};
 use crate::{output, outputs, pipeline};
 
@@ -22,7 +22,7 @@ pub(crate) struct BenchArguments {
     #[arg(long, default_value = "standard", value_parser = PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>())]
     pub(crate) profile: String,
     /// Total measuring time, seconds or with a unit; creating the file takes extra time
-    #[arg(long, value_name = "TIME", default_value = "24", value_parser = some_duration_ns)]
+    #[arg(long, value_name = "TIME", default_value = "24", value_parser = at_most_a_day_ns)]
     pub(crate) time: u64,
     /// Number of rounds; each round runs every pattern once
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]

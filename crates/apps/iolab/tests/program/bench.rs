@@ -116,6 +116,9 @@ fn what_cannot_be_measured_is_said() {
     lab.file("tiny", "less than a MiB");
     lab.run(["bench", "tiny"]).ended(2, "too small");
     lab.run(["bench", "nowhere"]).ended(2, "nowhere");
+    for (time, said) in [("2d", "a day is the limit"), ("0", "some time is needed")] {
+        lab.run(["bench", ".", "--time", time]).ended(2, said);
+    }
     lab.run(["bench", "/dev/null"]).ended(2, "not a folder, a file or a block device");
     lab.run(["bench", "trtype=VIRT model=none size=1g"]).ended(1, "none");
     lab.run(["bench", ".", "--size-mib", "1000000000"]).ended(1, "no room");
