@@ -37,6 +37,12 @@ struct Case {
     appends: bool,
 }
 
+impl Case {
+    fn reads(self) -> bool {
+        self.words.contains("read")
+    }
+}
+
 /// The appends come last: they use the file system alone.
 const CASES: [Case; 5] = [
     Case { name: "sequential write 128 KiB", words: "--rw=write --bs=128k --overwrite=1", appends: false },
@@ -45,6 +51,10 @@ const CASES: [Case; 5] = [
     Case { name: "random read 256 KiB", words: "--rw=randread --bs=256k", appends: false },
     Case { name: "append 128 KiB", words: "--rw=write --bs=128k", appends: true },
 ];
+
+/// Writes files whose blocks begin with the checksums of their content.
+const WITH_SUMS: Case =
+    Case { name: "blocks with checksums", words: "--rw=write --bs=256k --overwrite=1 --do_verify=0", appends: false };
 
 /// A file system, who drives jobs on it, and where it is.
 #[derive(Debug)]
@@ -62,12 +72,14 @@ enum Place<'a> {
     /// Its reads are not compared with checksums, as on the other file systems.
     Unverified(&'a Path),
     Folder(&'a Path),
+    /// Files whose blocks have checksums, which the job compares, because the file system has none.
+    Checked(&'a Path),
 }
 
 impl Side<'_> {
     /// Whether it differs from the others in this case: checksums are compared by reads only.
     fn suits(&self, case: Case) -> bool {
-        !matches!(self.place, Place::Unverified(_)) || case.words.contains("read")
+        !matches!(self.place, Place::Unverified(_) | Place::Checked(_)) || case.reads()
     }
 }
 
@@ -83,7 +95,7 @@ impl Sizes {
     fn of(size: Size) -> Sizes {
         match size {
             Size::Small => Sizes { device: 96 << 20, file: 2 << 20, appended: 1 << 20 },
-            Size::Real => Sizes { device: 3 << 30, file: 512 << 20, appended: 512 << 20 },
+            Size::Real => Sizes { device: 4 << 30, file: 512 << 20, appended: 512 << 20 },
         }
     }
 }
@@ -138,6 +150,7 @@ fn sides<'a>(bench: &'a Bench, device: &'a Path, [xfs, ext4]: [&'a Path; 2]) -> 
         side("iolab, logfs", iolab, Place::Logfs(device), false),
         side("iolab, XFS", iolab, Place::Folder(xfs), false),
         side("iolab, ext4", iolab, Place::Folder(ext4), false),
+        side("iolab, XFS with checksums", iolab, Place::Checked(xfs), true),
         side("iolab, logfs without checksums", iolab, Place::Unverified(device), true),
         side("fio, XFS", fio, Place::Folder(xfs), true),
         side("fio, ext4", fio, Place::Folder(ext4), true),
@@ -180,6 +193,9 @@ fn measure(case: Case, sizes: Sizes, schedule: Schedule, sides: &[Side<'_>], fou
     let Schedule { rounds, runtime_ms, first } = schedule;
     let sides: Vec<&Side<'_>> = sides.iter().filter(|side| side.suits(case)).collect();
     // Runs that do not count lay out the files and make the file system.
+    for side in sides.iter().filter(|side| matches!(side.place, Place::Checked(_))) {
+        perform(side, WITH_SUMS, sizes, 0, false)?;
+    }
     let laid_out: Vec<&&Side<'_>> = sides.iter().filter(|side| !side.is_check).collect();
     for side in laid_out.iter().cycle().skip(first).take(laid_out.len()) {
         perform(side, case, sizes, 30, case == CASES[0])?;
@@ -219,16 +235,21 @@ fn side_name(side: &Side<'_>) -> String {
     side.name.to_owned()
 }
 
-/// One run: its figures.
+/// One run of this many milliseconds, or of all files if they are 0: its figures.
 fn perform(side: &Side<'_>, case: Case, sizes: Sizes, ms: u64, makes: bool) -> Result<Vec<f64>, String> {
     let mut words = format!(
-        "--numjobs={WORKERS} --iodepth={DEPTH} --group_reporting --output-format=json --direct=1 {}",
+        "--numjobs={WORKERS} --iodepth={DEPTH} --group_reporting --lat_percentiles=1 --output-format=json --direct=1 {}",
         case.words
     );
     if case.appends {
         words += &format!(" --name=appended --size={}", sizes.appended);
     } else {
-        words += &format!(" --name=file --size={} --time_based --runtime={ms}ms", sizes.file);
+        let is_checked = matches!(side.place, Place::Checked(_));
+        let name = if is_checked { "checked --verify=crc32c" } else { "file" };
+        words += &format!(" --name={name} --size={}", sizes.file);
+        if ms > 0 {
+            words += &format!(" --time_based --runtime={ms}ms");
+        }
     }
     let mut arguments: Vec<String> = words.split(' ').map(str::to_owned).collect();
     match side.place {
@@ -244,7 +265,7 @@ fn perform(side: &Side<'_>, case: Case, sizes: Sizes, ms: u64, makes: bool) -> R
                 arguments.push("--logfs_layout=0".to_owned());
             }
         }
-        Place::Folder(folder) => {
+        Place::Folder(folder) | Place::Checked(folder) => {
             arguments.extend(["--ioengine=io_uring".to_owned(), format!("--directory={}", folder.display())]);
             if case.appends {
                 arguments.extend(["--fallocate=none", "--create_on_open=1", "--unlink=1"].map(str::to_owned));
@@ -258,14 +279,16 @@ fn perform(side: &Side<'_>, case: Case, sizes: Sizes, ms: u64, makes: bool) -> R
     figures(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The figures of a report, in the order of the columns.
+/// The figures of a report, in the order of the columns. Latencies are those of whole operations:
+/// a device that transfers during submission would otherwise be fast for whoever takes the time
+/// after it.
 fn figures(report: &str) -> Result<Vec<f64>, String> {
     let start = report.find('{').ok_or("a report without JSON")?;
     let value: Value = serde_json::from_str(&report[start..]).map_err(|error| error.to_string())?;
     let job = &value["jobs"][0];
     let side = ["read", "write"].into_iter().map(|side| &job[side]).find(|side| side["total_ios"].as_u64() > Some(0));
     let side = side.ok_or("a report without operations")?;
-    let percentile = |name: &str| side["clat_ns"]["percentile"][name].as_f64().map(|ns| ns / 1e3);
+    let percentile = |name: &str| side["lat_ns"]["percentile"][name].as_f64().map(|ns| ns / 1e3);
     let all = [
         side["bw_bytes"].as_f64().map(|bytes| bytes / 1e6),
         percentile("50.000000"),
@@ -282,9 +305,9 @@ mod tests {
 
     #[test]
     fn a_report_is_read() {
-        let clat = r#"{"percentile":{"50.000000":1000,"95.000000":2000,"99.000000":3000,"99.900000":4000}}"#;
+        let latencies = r#"{"percentile":{"50.000000":1000,"95.000000":2000,"99.000000":3000,"99.900000":4000}}"#;
         let report = format!(
-            r#"a note {{"jobs":[{{"read":{{"total_ios":0}},"write":{{"total_ios":7,"bw_bytes":5000000,"clat_ns":{clat}}}}}]}}"#
+            r#"a note {{"jobs":[{{"read":{{"total_ios":0}},"write":{{"total_ios":7,"bw_bytes":5000000,"lat_ns":{latencies}}}}}]}}"#
         );
         assert_eq!(figures(&report), Ok(vec![5.0, 1.0, 2.0, 3.0, 4.0]));
         assert!(figures("{}").is_err() && figures("nothing").is_err());

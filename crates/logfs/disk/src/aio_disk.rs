@@ -168,6 +168,11 @@ impl BlockDevice for AioDisk {
             }
         }
     }
+
+    /// It is used for the kernel's RAM disks, which copy within `io_submit`.
+    fn is_synchronous(&self) -> bool {
+        true
+    }
 }
 
 impl Drop for AioDisk {

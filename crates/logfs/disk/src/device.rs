@@ -164,6 +164,12 @@ pub trait BlockDevice {
     fn is_memory(&self) -> bool {
         false
     }
+
+    /// Whether the thread that submits a transfer usually does all of it, as with memory, instead
+    /// of a device that works beside it.
+    fn is_synchronous(&self) -> bool {
+        false
+    }
 }
 
 impl Geometry {
@@ -205,5 +211,9 @@ impl BlockDevice for Box<dyn BlockDevice> {
 
     fn is_memory(&self) -> bool {
         (**self).is_memory()
+    }
+
+    fn is_synchronous(&self) -> bool {
+        (**self).is_synchronous()
     }
 }

@@ -69,4 +69,8 @@ impl BlockDevice for FileDisk {
     fn reap(&mut self, _wait: bool, done: &mut Vec<DiskCompletion>) {
         done.append(&mut self.done);
     }
+
+    fn is_synchronous(&self) -> bool {
+        true
+    }
 }

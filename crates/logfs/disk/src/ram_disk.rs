@@ -70,4 +70,8 @@ impl BlockDevice for RamDisk {
     fn is_memory(&self) -> bool {
         true
     }
+
+    fn is_synchronous(&self) -> bool {
+        true
+    }
 }

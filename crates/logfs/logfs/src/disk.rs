@@ -5,6 +5,10 @@
 //!  operations of users, urgent cleaning ────▶ ├ device
 //!  background: cleaning, defragmentation ───▶ ┘ one at a time while others are in flight
 //! ```
+//!
+//! Large reads that complete together are delivered one by one, with a turn of the device in
+//! between: whoever waits for one compares it with its checksums, and meanwhile the device should
+//! already work on what follows the one before.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -31,6 +35,10 @@ pub struct Disk {
 /// The largest background request, bytes: a request of a user waits for one at most.
 const BACKGROUND_BYTES: usize = 256 << 10;
 
+/// Reads from this length on are delivered one by one. Checking fewer bytes takes a microsecond or
+/// two, no more than a turn of the device.
+const LARGE_READ_BYTES: usize = 64 << 10;
+
 /// How urgent the requests of a handle are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Urgency {
@@ -55,6 +63,8 @@ struct Inner {
     /// Background requests that are held back.
     held_back: VecDeque<DiskRequest>,
     done: Vec<DiskCompletion>,
+    /// Large reads that have completed and are not delivered yet.
+    arrived: VecDeque<DiskCompletion>,
 }
 
 /// Where a request's completion waits for the task that made it.
@@ -62,6 +72,7 @@ struct Inner {
 struct Place {
     completion: Option<DiskCompletion>,
     urgency: Urgency,
+    is_large_read: bool,
     /// Waker of the task that waits, or waited here last: usually the same task.
     waker: Option<Waker>,
     is_waited_for: bool,
@@ -175,6 +186,7 @@ impl Disk {
             backlog: Default::default(),
             held_back: VecDeque::new(),
             done: Vec::new(),
+            arrived: VecDeque::new(),
         };
         Disk { inner: Rc::new(RefCell::new(inner)), geometry, urgency: Urgency::User, piece_bytes: usize::MAX }
     }
@@ -259,13 +271,16 @@ impl Disk {
             inner.places.push(Place {
                 completion: None,
                 urgency,
+                is_large_read: false,
                 waker: None,
                 is_waited_for: false,
                 is_abandoned: false,
             });
             inner.places.len() - 1
         });
+        let is_large_read = matches!(&action, Action::Read { buffer, .. } if buffer.len() >= LARGE_READ_BYTES);
         inner.places[place].urgency = urgency;
+        inner.places[place].is_large_read = is_large_read && !inner.device.is_synchronous();
         inner.under_way += 1;
         let request = DiskRequest { tag: place as u64, action };
         if urgency == Urgency::Background && (!inner.held_back.is_empty() || inner.holds_back()) {
@@ -309,18 +324,30 @@ impl Inner {
         }
     }
 
-    /// Stores a completion for the task that waits for it, and wakes that task.
-    fn deliver(&mut self, completion: DiskCompletion) {
+    /// Stores a completion for the task that waits for it, and wakes that task. Returns whether it
+    /// woke one.
+    fn deliver(&mut self, completion: DiskCompletion) -> bool {
         let number = completion.tag as usize;
-        let Some(place) = self.places.get_mut(number) else { return };
+        let Some(place) = self.places.get_mut(number) else { return false };
         self.under_way -= 1;
         self.sent[place.urgency as usize] -= 1;
         if std::mem::take(&mut place.is_abandoned) {
             self.free.push(number);
-            return;
+            return false;
         }
         place.completion = Some(completion);
-        place.waker.iter().filter(|_| place.is_waited_for).for_each(Waker::wake_by_ref);
+        let waker = place.waker.as_ref().filter(|_| place.is_waited_for);
+        waker.inspect(|waker| waker.wake_by_ref()).is_some()
+    }
+
+    /// Delivers large reads until one has woken a task, or until none is left: the owner may sleep
+    /// after a turn that woke nobody.
+    fn deliver_large_read(&mut self) {
+        while let Some(completion) = self.arrived.pop_front() {
+            if self.deliver(completion) {
+                return;
+            }
+        }
     }
 }
 
@@ -329,12 +356,18 @@ impl Driver for Disk {
         let mut inner = self.inner.borrow_mut();
         inner.submit_waiting();
         let under_way = inner.under_way > 0;
+        let waits = wait && under_way && inner.arrived.is_empty();
         let mut done = std::mem::take(&mut inner.done);
-        inner.device.reap(wait && under_way, &mut done);
+        inner.device.reap(waits, &mut done);
         for completion in done.drain(..) {
-            inner.deliver(completion);
+            if inner.places.get(completion.tag as usize).is_some_and(|place| place.is_large_read) {
+                inner.arrived.push_back(completion);
+            } else {
+                inner.deliver(completion);
+            }
         }
         inner.done = done;
+        inner.deliver_large_read();
         inner.submit_waiting();
         under_way
     }

@@ -31,6 +31,29 @@ impl BlockDevice for Slow {
     }
 }
 
+/// A device that completes everything at the next call, and counts the calls that wait.
+#[derive(Clone, Default)]
+struct Prompt(Rc<RefCell<(Vec<DiskRequest>, usize)>>);
+
+impl BlockDevice for Prompt {
+    fn geometry(&self) -> Geometry {
+        Geometry { size_bytes: 1 << 20, block_bytes: 512 }
+    }
+
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
+        self.0.borrow_mut().0.push(request);
+        Ok(())
+    }
+
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
+        let (taken, waits) = &mut *self.0.borrow_mut();
+        *waits += usize::from(wait);
+        for DiskRequest { tag, action } in taken.drain(..) {
+            done.push(DiskCompletion { tag, buffer: action.into_buffer(), result: Ok(()) });
+        }
+    }
+}
+
 fn places(device: &Slow) -> Vec<u64> {
     let place = |request: &DiskRequest| match request.action {
         Action::Read { at, .. } | Action::Write { at, .. } => at,
@@ -84,4 +107,33 @@ fn background_transfers_are_cut_into_pieces() {
     let background = disk.at(Urgency::Background).read_in_pieces(0, 3 * BACKGROUND_BYTES - 512);
     assert_eq!((background.reads.len(), places(&device).len()), (3, 2));
     drop((whole, background));
+}
+
+#[test]
+fn large_reads_that_complete_together_are_delivered_one_by_one() {
+    let device = Prompt::default();
+    let mut disk = Disk::new(device.clone());
+    let ask = |bytes: usize| Box::pin(disk.read(0, bytes));
+    let mut large: Vec<_> = (0..3).map(|_| ask(LARGE_READ_BYTES)).collect();
+    let mut small: Vec<_> = (0..2).map(|_| ask(LARGE_READ_BYTES - 512)).collect();
+    let abandoned = ask(LARGE_READ_BYTES);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut count = |reads: &mut Vec<Pin<Box<Transfer>>>| {
+        reads.retain_mut(|read| read.as_mut().poll(&mut context).is_pending());
+        reads.len()
+    };
+    assert_eq!((count(&mut large), count(&mut small)), (3, 2));
+    disk.turn(true);
+    assert_eq!((count(&mut large), count(&mut small)), (2, 0));
+    // What follows the first is with the device before the second is delivered.
+    let next = disk.read(0, LARGE_READ_BYTES);
+    disk.turn(true);
+    assert_eq!((count(&mut large), device.0.borrow().0.len()), (1, 0));
+    assert_eq!(device.0.borrow().1, 1, "the device is not waited for while something can be delivered");
+    // A read that nobody waits for any more holds up none of the others.
+    drop((abandoned, next));
+    disk.turn(false);
+    assert_eq!((count(&mut large), disk.under_way()), (0, 2));
+    disk.turn(false);
+    assert_eq!(disk.under_way(), 0);
 }
