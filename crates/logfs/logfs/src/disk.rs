@@ -35,8 +35,8 @@ pub struct Disk {
 /// The largest background request, bytes: a request of a user waits for one at most.
 const BACKGROUND_BYTES: usize = 256 << 10;
 
-/// Reads from this length on are delivered one by one. Checking fewer bytes takes a microsecond or
-/// two, no more than a turn of the device.
+/// Reads from this length on are delivered one by one. Checking fewer bytes takes a few
+/// microseconds at most, about as long as a turn of the device.
 const LARGE_READ_BYTES: usize = 64 << 10;
 
 /// How urgent the requests of a handle are.
