@@ -3,8 +3,9 @@
 //!
 //! logfs is accessed by the engine `logfs`, the others by io_uring with `O_DIRECT`. All three use
 //! this repository's program, so that the same loop takes the latencies. As a check, the installed
-//! fio also runs on the kernel's file systems. Devices are RAM disks of the kernel, and loop
-//! devices over files. Only root can make them: otherwise, logfs runs alone on a file.
+//! fio also runs on the kernel's file systems, and jobs on XFS compare what they read with
+//! checksums, as logfs does. Devices are RAM disks of the kernel, and loop devices over files. Only
+//! root can make them: otherwise, logfs runs alone on a file.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,12 +36,6 @@ struct Case {
     words: &'static str,
     /// Writes beyond the end of files that are made for it, once through.
     appends: bool,
-}
-
-impl Case {
-    fn reads(self) -> bool {
-        self.words.contains("read")
-    }
 }
 
 /// The appends come last: they use the file system alone.
@@ -79,7 +74,7 @@ enum Place<'a> {
 impl Side<'_> {
     /// Whether it differs from the others in this case: checksums are compared by reads only.
     fn suits(&self, case: Case) -> bool {
-        !matches!(self.place, Place::Unverified(_) | Place::Checked(_)) || case.reads()
+        !matches!(self.place, Place::Unverified(_) | Place::Checked(_)) || case.words.contains("read")
     }
 }
 
@@ -244,8 +239,7 @@ fn perform(side: &Side<'_>, case: Case, sizes: Sizes, ms: u64, makes: bool) -> R
     if case.appends {
         words += &format!(" --name=appended --size={}", sizes.appended);
     } else {
-        let is_checked = matches!(side.place, Place::Checked(_));
-        let name = if is_checked { "checked --verify=crc32c" } else { "file" };
+        let name = if matches!(side.place, Place::Checked(_)) { "checked" } else { "file" };
         words += &format!(" --name={name} --size={}", sizes.file);
         if ms > 0 {
             words += &format!(" --time_based --runtime={ms}ms");
@@ -267,6 +261,9 @@ fn perform(side: &Side<'_>, case: Case, sizes: Sizes, ms: u64, makes: bool) -> R
         }
         Place::Folder(folder) | Place::Checked(folder) => {
             arguments.extend(["--ioengine=io_uring".to_owned(), format!("--directory={}", folder.display())]);
+            if matches!(side.place, Place::Checked(_)) {
+                arguments.push("--verify=crc32c".to_owned());
+            }
             if case.appends {
                 arguments.extend(["--fallocate=none", "--create_on_open=1", "--unlink=1"].map(str::to_owned));
             }

@@ -169,7 +169,8 @@ impl BlockDevice for AioDisk {
         }
     }
 
-    /// It is used for the kernel's RAM disks, which copy within `io_submit`.
+    /// Devices without `RWF_NOWAIT` are mostly the kernel's RAM disks, which copy within
+    /// `io_submit`.
     fn is_synchronous(&self) -> bool {
         true
     }

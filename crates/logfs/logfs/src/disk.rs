@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Large reads that complete together are delivered one by one, with a turn of the device in
-//! between: whoever waits for one compares it with its checksums, and meanwhile the device should
-//! already work on what follows the one before.
+//! between. A task compares what it has read with checksums; meanwhile, the device works on the
+//! request that replaced the read delivered before.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
