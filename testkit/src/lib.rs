@@ -3,6 +3,7 @@
 pub mod folder;
 pub mod golden;
 pub mod html;
+pub mod parallel;
 pub mod simulated;
 pub mod smoke_fuzz;
 pub mod whole_run;

@@ -8,29 +8,19 @@
 mod targets;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use iolab_testkit::parallel;
 use iolab_testkit::smoke_fuzz::smoke;
 
 fn rounds() -> u64 {
     std::env::var("IOLAB_SMOKE_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
-/// Targets share nothing, so that each processor takes the next one that is left.
 #[test]
 fn targets_survive() {
-    let next = AtomicUsize::new(0);
-    let take = || {
-        while let Some(target) = targets::TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(crash) = smoke(target.run, target.seeds, target.words, rounds()) {
-                panic!("{} fails in round {} on:\n{}", target.name, crash.round, crash.input.escape_ascii());
-            }
-        }
-    };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..processors {
-            scope.spawn(take);
+    parallel::for_each(targets::TARGETS, |target| {
+        if let Err(crash) = smoke(target.run, target.seeds, target.words, rounds()) {
+            panic!("{} fails in round {} on:\n{}", target.name, crash.round, crash.input.escape_ascii());
         }
     });
 }
@@ -40,7 +30,7 @@ fn targets_survive() {
 #[test]
 #[allow(clippy::print_stderr, reason = "the last input is shown where the test fails")]
 fn targets_survive_their_corpus() {
-    for target in targets::TARGETS {
+    parallel::for_each(targets::TARGETS, |target| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target.name);
         let inputs = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let mut count = 0;
@@ -51,7 +41,7 @@ fn targets_survive_their_corpus() {
             count += 1;
         }
         assert!(count >= target.seeds.len(), "the corpus of {} has {count} inputs, fewer than its seeds", target.name);
-    }
+    });
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Suites build the programs that they run for the whole workspace.
+//! Suites build what they run for the whole workspace.
 //!
-//! A build of the program's package alone selects other features, and replaces the program that
-//! another suite is running at the same time. A guest, which reads it page by page, then runs a
-//! mixture of both and crashes. Builds with `--release` have a folder of their own.
+//! A build of some packages selects other features: it compiles dozens of crates once more, and may
+//! replace the program that another suite is running at the same time. A guest, which reads it page
+//! by page, then runs a mixture of both and crashes. Builds with `--release`, of other workspaces,
+//! and into other folders are apart.
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
@@ -13,19 +14,20 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
 }
 
 fn check_file(file: &TextFile) -> impl Iterator<Item = Finding> + '_ {
-    let lines = file.text.lines().enumerate().filter(|(_, line)| builds_the_program_alone(line));
+    let lines = file.text.lines().enumerate().filter(|(_, line)| builds_a_part(line));
     lines.map(|(place, _)| {
-        let advice =
-            "builds the package `iolab` alone, and replaces the program that other suites run: say --workspace";
+        let advice = "builds a part of the workspace, with other features than the other suites: say --workspace";
         Finding::new(&file.path, place + 1, advice)
     })
 }
 
-fn builds_the_program_alone(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let builds = words.windows(2).any(|pair| pair[0] == "cargo" && ["build", "test", "run"].contains(&pair[1]));
-    let alone = words.windows(2).any(|pair| ["-p", "--package"].contains(&pair[0]) && pair[1] == "iolab");
-    builds && alone && !words.contains(&"--release")
+fn builds_a_part(line: &str) -> bool {
+    let words: Vec<&str> = line.split(|part: char| part.is_whitespace() || "\"(),[]".contains(part)).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    // `cargo run` needs the one package that has the program; it is used for examples.
+    let builds = words.windows(2).any(|pair| pair[0] == "cargo" && ["build", "test"].contains(&pair[1]));
+    let is_apart = ["--workspace", "--release", "--target-dir", "--manifest-path"];
+    builds && !words.iter().any(|word| is_apart.contains(word))
 }
 
 #[cfg(test)]
@@ -33,15 +35,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_of_the_program_alone_is_found() {
+    fn a_build_of_a_part_is_found() {
         for (line, is_found) in [
             ("cargo build --quiet -p iolab --bins", true),
             ("    cargo test --quiet --package iolab --test program verification::", true),
             ("cargo build --quiet --release -p iolab --bin iolab", false),
             ("cargo build --quiet --workspace --bins --examples", false),
-            ("cargo test -p iolab-kv-rocksdb --lib", false),
+            ("cargo test -p iolab-kv-rocksdb --lib", true),
+            ("    cargo build --quiet", true),
+            ("cargo build --manifest-path mpi/Cargo.toml", false),
+            ("subprocess.run([\"cargo\", \"build\", \"--quiet\"], check=True)", true),
+            ("subprocess.run([\"cargo\", \"build\", \"--workspace\", \"--bins\"], check=True)", false),
         ] {
-            assert_eq!(builds_the_program_alone(line), is_found, "{line}");
+            assert_eq!(builds_a_part(line), is_found, "{line}");
         }
     }
 }

@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use iolab_image::{CopyError, CopySource, CopyTarget, Image, ImageAccess, ImageError, from_host, to_host};
 use iolab_logfs::hostile::{Structure, forge, structures};
 use iolab_logfs::{Error, InodeId, InodeKind, MkfsOptions, Repair, Volume, check_content, fsck, mkfs};
+use iolab_testkit::parallel;
 
 const BLOCK: usize = 4096;
 const CLUSTER: usize = 64 << 10;
@@ -206,6 +208,18 @@ struct Tally {
     hopeless: usize,
 }
 
+impl Tally {
+    fn add(&mut self, other: &Tally) {
+        self.opened += other.opened;
+        self.refused += other.refused;
+        self.wrong_content += other.wrong_content;
+        self.told_by_fsck += other.told_by_fsck;
+        self.told_by_content += other.told_by_content;
+        self.repaired += other.repaired;
+        self.hopeless += other.hopeless;
+    }
+}
+
 fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: &mut Tally) {
     let path = folder.join("image");
     let mut damaged = image.to_vec();
@@ -285,10 +299,14 @@ fn damaged_images_are_told_used_as_far_as_they_are_good_and_repaired() {
     let image = sample(folder.path());
     let original = readable(&folder.path().join("sample")).unwrap();
     assert!(original.len() == 50 && original.values().all(Option::is_some), "{}", original.len());
-    let mut tally = Tally::default();
-    for number in 0..count {
-        survive(folder.path(), &original, &image, number, &mut tally);
-    }
+    let total = Mutex::new(Tally::default());
+    parallel::for_each(&(0..count).collect::<Vec<usize>>(), |number| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tally = Tally::default();
+        survive(folder.path(), &original, &image, *number, &mut tally);
+        total.lock().unwrap().add(&tally);
+    });
+    let tally = total.into_inner().unwrap();
     let memory = peak_memory_kib();
     let _ = writeln!(std::io::stderr(), "{count} images: {tally:?}, at most {} MiB of memory", memory >> 10);
     assert!(memory < MOST_MEMORY_KIB, "{memory} KiB of memory");

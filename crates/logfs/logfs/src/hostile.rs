@@ -318,6 +318,10 @@ mod tests {
     #[test]
     fn tampered_disks_are_told_or_used_but_never_panic() {
         tamper_and_survive(1, 1_200);
+    }
+
+    #[test]
+    fn tampered_disks_of_several_domains_are_told_or_used_but_never_panic() {
         tamper_and_survive(3, 400);
     }
 

@@ -22,7 +22,6 @@ mod recordings;
 mod study_folders;
 
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use support::{Lab, now_ns};
@@ -95,19 +94,10 @@ fn bounded(lab: &Lab, number: u64, program: &str, words: &[String], environment:
 
 /// Tries every input, on as many threads as there are processors. `attempt` describes a failure.
 fn campaign(numbers: std::ops::Range<u64>, attempt: impl Fn(u64) -> Result<(), String> + Sync) {
-    let next = AtomicU64::new(numbers.start);
     let failures = std::sync::Mutex::new(Vec::new());
-    let work = || {
-        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < numbers.end) {
-            if let Err(what) = attempt(number) {
-                failures.lock().unwrap().push(format!("input {number}: {what}"));
-            }
-        }
-    };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..processors {
-            scope.spawn(work);
+    iolab_testkit::parallel::for_each(&numbers.clone().collect::<Vec<u64>>(), |number| {
+        if let Err(what) = attempt(*number) {
+            failures.lock().unwrap().push(format!("input {number}: {what}"));
         }
     });
     let failures = failures.into_inner().unwrap();

@@ -8,6 +8,7 @@ use iolab_jobfile::OPTIONS;
 use iolab_options::{DefaultValue, OptionEntry, SupportStatus};
 use iolab_plan::{Plan, describe};
 use iolab_resolve::{Mode, resolve};
+use iolab_testkit::parallel;
 
 use crate::support::{jobs, request, section};
 
@@ -108,8 +109,8 @@ fn line(name: &str, value: &str) -> String {
 
 #[test]
 fn writing_out_a_default_changes_nothing() {
-    for entry in OPTIONS {
-        let DefaultValue::Text(default) = entry.default else { continue };
+    parallel::for_each(OPTIONS, |entry| {
+        let DefaultValue::Text(default) = entry.default else { return };
         let mut compared = 0;
         for Case { options, mode, left_out } in jobs_without(entry) {
             // A line without effect may be refused.
@@ -118,7 +119,7 @@ fn writing_out_a_default_changes_nothing() {
             compared += 1;
         }
         assert!(compared > 0, "{}={default} is refused by every job", entry.name);
-    }
+    });
 }
 
 /// Supported options, without those that are applied before jobs are resolved (traces are merged

@@ -70,6 +70,7 @@ fn drive(file: &std::path::Path) -> LaneDisk<NvmeLane> {
 
 #[test]
 fn a_virtual_ssd_behind_the_nvme_driver() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    load(|| Box::new(drive(file.path())));
+    // The drive keeps its state in a second file beside the one of its data.
+    let folder = tempfile::tempdir().unwrap();
+    load(|| Box::new(drive(&folder.path().join("data"))));
 }
