@@ -62,7 +62,9 @@ fn a_run_has_a_page_as_long_as_it_lasts() {
     let place = get(&authority, "/");
     assert!(place.contains("location: /live/it.iolab"), "{place}");
     let page = get(&authority, "/live/it.iolab");
-    assert!(page.contains("data-events=\"/live/it.iolab/events\"") && page.contains("paced"), "{page}");
+    assert!(page.contains("data-events=\"/live/it.iolab/events\""), "{page}");
+    // The address is printed first, and the recording begins with the jobs a moment later.
+    run.until(|_| get(&authority, "/live/it.iolab").contains("paced"));
     assert!(get(&authority, "/metrics").contains("run=\"it.iolab\""));
     assert!(get(&authority, "/new").starts_with("HTTP/1.1 404"), "it starts nothing beside a run");
     let mut following = BufReader::new(asked(&authority, "/live/it.iolab/events"));

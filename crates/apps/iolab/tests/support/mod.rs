@@ -216,6 +216,26 @@ impl Running {
     }
 }
 
+/// A test that fails ends what it has started: a job of many minutes would slow down all that
+/// follow.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let has_ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
+        if has_ended(&mut self.child) {
+            return;
+        }
+        iolab_process::kill(self.child.id() as i32, 15);
+        for _ in 0..400 {
+            if has_ended(&mut self.child) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// The result of a program.
 #[derive(Debug)]
 pub(crate) struct Done(Output);
