@@ -187,13 +187,14 @@ pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &
 
 /// A report as text. `whole` includes what the normal format prints before a run.
 pub(crate) fn render(recording: &Recording, format: Format, whole: bool) -> String {
-    let utc_offset_seconds = utc_offset_seconds(recording.started_unix_ns.saturating_add(recording.elapsed_ns));
+    let offset = || utc_offset_seconds(recording.started_unix_ns.saturating_add(recording.elapsed_ns));
+    let json = |plus| iolab_report::json(recording, JsonStyle { plus, utc_offset_seconds: offset() });
     match format {
-        Format::Normal if whole => iolab_report::normal(recording, &Style { utc_offset_seconds }),
-        Format::Normal => iolab_report::normal_body(recording, &Style { utc_offset_seconds }),
+        Format::Normal if whole => iolab_report::normal(recording, &Style { utc_offset_seconds: offset() }),
+        Format::Normal => iolab_report::normal_body(recording, &Style { utc_offset_seconds: offset() }),
         Format::Terse(version) => iolab_report::terse(recording, version),
-        Format::Json => iolab_report::json(recording, JsonStyle { plus: false, utc_offset_seconds }),
-        Format::JsonPlus => iolab_report::json(recording, JsonStyle { plus: true, utc_offset_seconds }),
+        Format::Json => json(false),
+        Format::JsonPlus => json(true),
         Format::OpenMetrics => iolab_report::openmetrics(recording),
         Format::Perf(detail) => iolab_report::perf(recording, detail),
     }
@@ -202,5 +203,36 @@ pub(crate) fn render(recording: &Recording, format: Format, whole: bool) -> Stri
 /// The offset of local time from UTC at a moment, in seconds. Reports give local time, as fio's do.
 fn utc_offset_seconds(unix_ns: u64) -> i32 {
     let moment = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
-    TimeZone::system().to_offset(moment).seconds()
+    local_time_zone().to_offset(moment).seconds()
+}
+
+/// The time zone of `TZ`, or of the machine. `TimeZone::system` also looks for the name of the
+/// machine's zone, for which it lists the database of zones: some hundred system calls.
+fn local_time_zone() -> TimeZone {
+    let machine = || zone_of_file(Path::new("/etc/localtime"));
+    if std::env::var_os("TZ").is_some() { TimeZone::system() } else { machine().unwrap_or_else(TimeZone::system) }
+}
+
+/// The zone that a file describes (RFC 9636), without its name.
+fn zone_of_file(path: &Path) -> Option<TimeZone> {
+    TimeZone::tzif("", &std::fs::read(path).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_of_files_are_those_of_the_database() {
+        let moments = [0, 90, 180, 270].map(|days| Timestamp::from_second(1_760_000_000 + days * 86_400).unwrap());
+        for name in ["America/New_York", "Asia/Kolkata", "Australia/Sydney", "Etc/UTC", "Europe/Berlin"] {
+            // Not every machine has the database.
+            let Some(zone) = zone_of_file(&Path::new("/usr/share/zoneinfo").join(name)) else { continue };
+            let known = TimeZone::get(name).unwrap();
+            assert!(moments.iter().all(|moment| zone.to_offset(*moment) == known.to_offset(*moment)), "{name}");
+        }
+        assert!(
+            moments.iter().all(|moment| local_time_zone().to_offset(*moment) == TimeZone::system().to_offset(*moment))
+        );
+    }
 }

@@ -8,9 +8,12 @@ pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Optio
         return None;
     }
     let written = written.to_ascii_lowercase().replace('-', "_");
+    let letters = written.chars().count();
     let distance = |word: &str| strsim::damerau_levenshtein(&written, &word.replace('-', "_"));
     let allowed = (written.len() / 3).clamp(1, 3);
     known
+        // Each letter more or less is a difference: most words need no comparison.
+        .filter(|word| word.chars().count().abs_diff(letters) <= allowed)
         .map(|word| (distance(word), word))
         .filter(|(distance, word)| *distance <= allowed && *distance < word.len())
         .min_by_key(|(distance, word)| (*distance, word.len().abs_diff(written.len())))
@@ -30,5 +33,8 @@ mod tests {
         }
         assert_eq!(closest("my_disks", ["other", "my-disk"].into_iter()), Some("my-disk"));
         assert_eq!(closest(&"a".repeat(100_000), known.into_iter()), None);
+        let lengths = ["iodept", "iodeptht", "iod", "iodepththt"];
+        let found = lengths.map(|written| closest(written, known.into_iter()));
+        assert_eq!(found, [Some("iodepth"), Some("iodepth"), None, Some("iodepth")]);
     }
 }
