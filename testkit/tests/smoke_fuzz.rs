@@ -28,7 +28,7 @@ fn targets_survive() {
 /// What a fuzzer with feedback has found to reach something new (`fuzz/README.md`), one run for
 /// each.
 #[test]
-#[allow(clippy::print_stderr, reason = "the last input is shown where the test fails")]
+#[allow(clippy::print_stderr, reason = "the last inputs of its threads are shown where the test fails")]
 fn targets_survive_their_corpus() {
     parallel::for_each(targets::TARGETS, |target| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target.name);
