@@ -92,8 +92,7 @@ fn nothing_is_allocated_in_the_loop() {
         "rw=randread\niodepth=8\nmax_latency=1s",
         "rw=randread\niodepth=8\nruntime=1000\ntime_based",
     ];
-    let numbered: Vec<(usize, &str)> = jobs.into_iter().enumerate().collect();
-    parallel::for_each(&numbered, |(index, job)| {
+    parallel::for_each(jobs.into_iter().enumerate(), |(index, job)| {
         assert_eq!(calls_during(&format!("quiet{index}"), job, || {}), 0, "{job}");
     });
 }

@@ -24,10 +24,15 @@ fn check_file(file: &TextFile) -> impl Iterator<Item = Finding> + '_ {
 fn builds_a_part(line: &str) -> bool {
     let words: Vec<&str> = line.split(|part: char| part.is_whitespace() || "\"(),[]".contains(part)).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    // `cargo run` needs the one package that has the program; it is used for examples.
-    let builds = words.windows(2).any(|pair| pair[0] == "cargo" && ["build", "test"].contains(&pair[1]));
+    let has_pair = |first: &[&str], is_second: &dyn Fn(&str) -> bool| {
+        words.windows(2).any(|pair| first.contains(&pair[0]) && is_second(pair[1]))
+    };
+    let builds = has_pair(&["cargo"], &|word| ["build", "test", "run"].contains(&word));
+    // `cargo run` cannot build the workspace; what it runs of another package is an example.
+    let runs_another =
+        has_pair(&["cargo"], &|word| word == "run") && has_pair(&["-p", "--package"], &|word| word != "iolab");
     let is_apart = ["--workspace", "--release", "--target-dir", "--manifest-path"];
-    builds && !words.iter().any(|word| is_apart.contains(word))
+    builds && !runs_another && !words.iter().any(|word| is_apart.contains(word))
 }
 
 #[cfg(test)]
@@ -43,6 +48,9 @@ mod tests {
             ("cargo build --quiet --workspace --bins --examples", false),
             ("cargo test -p iolab-kv-rocksdb --lib", true),
             ("    cargo build --quiet", true),
+            ("cargo run --quiet -- run job.fio", true),
+            ("cargo run -p iolab -- run job.fio", true),
+            ("cargo run --quiet -p iolab-verbs --example layout", false),
             ("cargo build --manifest-path mpi/Cargo.toml", false),
             ("subprocess.run([\"cargo\", \"build\", \"--quiet\"], check=True)", true),
             ("subprocess.run([\"cargo\", \"build\", \"--workspace\", \"--bins\"], check=True)", false),

@@ -208,19 +208,8 @@ struct Tally {
     hopeless: usize,
 }
 
-impl Tally {
-    fn add(&mut self, other: &Tally) {
-        self.opened += other.opened;
-        self.refused += other.refused;
-        self.wrong_content += other.wrong_content;
-        self.told_by_fsck += other.told_by_fsck;
-        self.told_by_content += other.told_by_content;
-        self.repaired += other.repaired;
-        self.hopeless += other.hopeless;
-    }
-}
-
-fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: &mut Tally) {
+fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: &Mutex<Tally>) {
+    let tally = || tally.lock().unwrap();
     let path = folder.join("image");
     let mut damaged = image.to_vec();
     let is_forged = damage(&mut damaged, number);
@@ -237,8 +226,8 @@ fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: 
                 "image {number}: names are missing, and nobody says so"
             );
             let wrong = found.values().filter(|content| content.is_none()).count();
-            tally.opened += 1;
-            tally.wrong_content += usize::from(wrong > 0);
+            tally().opened += 1;
+            tally().wrong_content += usize::from(wrong > 0);
             if let Ok((came, left_out)) = copy_out(&path, folder) {
                 assert!(left_out >= wrong, "image {number}: {wrong} are wrong, {left_out} left out");
                 for (name, content) in came.iter().filter(|_| !is_forged) {
@@ -248,20 +237,20 @@ fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: 
                 }
             }
         }
-        Err(_) => tally.refused += 1,
+        Err(_) => tally().refused += 1,
     }
     let Ok(mut opened) = Image::open(&path, ImageAccess::Read) else { return };
     let looked = opened.run(async |disk, runtime| fsck(&disk, Repair::No, runtime).await).unwrap();
     let content = opened.run(async |disk, _| check_content(&disk).await).unwrap();
-    tally.told_by_fsck += usize::from(looked.as_ref().map_or(true, |report| !report.is_sound()));
-    tally.told_by_content += usize::from(content.as_ref().is_ok_and(|report| !report.bad.is_empty()));
+    tally().told_by_fsck += usize::from(looked.as_ref().map_or(true, |report| !report.is_sound()));
+    tally().told_by_content += usize::from(content.as_ref().is_ok_and(|report| !report.bad.is_empty()));
     let refused = before.is_err() && looked.as_ref().is_ok_and(iolab_logfs::FsckReport::is_sound);
     assert!(!refused, "image {number}: fsck has nothing to say about an image that cannot be opened");
     drop(opened);
     let mut opened = Image::open(&path, ImageAccess::Write).unwrap();
     match opened.run(async |disk, runtime| fsck(&disk, Repair::Yes, runtime).await).unwrap() {
         Ok(report) => {
-            tally.repaired += usize::from(report.repaired);
+            tally().repaired += usize::from(report.repaired);
             let again = opened.run(async |disk, runtime| fsck(&disk, Repair::No, runtime).await).unwrap();
             assert!(
                 again.as_ref().is_ok_and(iolab_logfs::FsckReport::is_sound),
@@ -281,7 +270,7 @@ fn survive(folder: &Path, original: &Found, image: &[u8], number: usize, tally: 
                 "image {number}: {error}"
             );
             assert!(before.is_err(), "image {number}: it can be opened and not be checked: {error}");
-            tally.hopeless += 1;
+            tally().hopeless += 1;
         }
     }
 }
@@ -299,14 +288,11 @@ fn damaged_images_are_told_used_as_far_as_they_are_good_and_repaired() {
     let image = sample(folder.path());
     let original = readable(&folder.path().join("sample")).unwrap();
     assert!(original.len() == 50 && original.values().all(Option::is_some), "{}", original.len());
-    let total = Mutex::new(Tally::default());
-    parallel::for_each(&(0..count).collect::<Vec<usize>>(), |number| {
-        let folder = tempfile::tempdir().unwrap();
-        let mut tally = Tally::default();
-        survive(folder.path(), &original, &image, *number, &mut tally);
-        total.lock().unwrap().add(&tally);
+    let tally = Mutex::new(Tally::default());
+    parallel::for_each(0..count, |number| {
+        survive(tempfile::tempdir().unwrap().path(), &original, &image, number, &tally);
     });
-    let tally = total.into_inner().unwrap();
+    let tally = tally.into_inner().unwrap();
     let memory = peak_memory_kib();
     let _ = writeln!(std::io::stderr(), "{count} images: {tally:?}, at most {} MiB of memory", memory >> 10);
     assert!(memory < MOST_MEMORY_KIB, "{memory} KiB of memory");

@@ -95,8 +95,8 @@ fn bounded(lab: &Lab, number: u64, program: &str, words: &[String], environment:
 /// Tries every input, on as many threads as there are processors. `attempt` describes a failure.
 fn campaign(numbers: std::ops::Range<u64>, attempt: impl Fn(u64) -> Result<(), String> + Sync) {
     let failures = std::sync::Mutex::new(Vec::new());
-    iolab_testkit::parallel::for_each(&numbers.clone().collect::<Vec<u64>>(), |number| {
-        if let Err(what) = attempt(*number) {
+    iolab_testkit::parallel::for_each(numbers.clone(), |number| {
+        if let Err(what) = attempt(number) {
             failures.lock().unwrap().push(format!("input {number}: {what}"));
         }
     });

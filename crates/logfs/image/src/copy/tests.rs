@@ -54,23 +54,19 @@ fn sample(folder: &Path) {
 
 /// The content of a directory: mode, time of change, names, content by its checksum.
 fn facts(folder: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, u64, u64, u32)> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(path) = open.pop() {
+    let of_path = |below: PathBuf| {
+        let path = folder.join(&below);
         let metadata = fs::symlink_metadata(&path).unwrap();
         let mut sum = 0;
-        if metadata.is_dir() {
-            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        } else if metadata.is_symlink() {
+        if metadata.is_symlink() {
             sum = fs::read_link(&path).unwrap().as_os_str().len() as u32;
-        } else if metadata.len() < 1 << 30 {
+        } else if metadata.is_file() && metadata.len() < 1 << 30 {
             sum = fs::read(&path).unwrap().iter().fold(7, |sum: u32, byte| sum.wrapping_mul(31) + u32::from(*byte));
         }
         let size = if metadata.is_dir() { 0 } else { metadata.len() };
-        let all = (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), size, metadata.nlink(), sum);
-        found.insert(path.strip_prefix(folder).unwrap().to_owned(), all);
-    }
-    found
+        (below, (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), size, metadata.nlink(), sum))
+    };
+    listing(folder).into_iter().map(of_path).collect()
 }
 
 #[test]
