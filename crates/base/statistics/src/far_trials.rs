@@ -7,6 +7,7 @@
 //! noisy configuration does not look like a series of stalls.
 
 use crate::layout::Layout;
+use crate::medians::{Table, median_of};
 
 /// A trial at least this many spreads away is not an ordinary one.
 pub const VERY_FAR: f64 = 6.0;
@@ -34,20 +35,14 @@ pub(crate) fn draw_in(layout: &Layout, values: &mut [Vec<f64>], spreads: f64) ->
     if layout.freedom() < LEAST_FREEDOM || spreads.is_infinite() {
         return Vec::new();
     }
-    let residuals = polished(layout, values);
-    let mut sizes = Vec::new();
-    let size = |(_, residual): (usize, &f64)| residual.abs();
-    for (row, left) in residuals.iter().enumerate() {
-        sizes.extend(left.iter().enumerate().filter(|(block, _)| layout.present()[row][*block]).map(size));
-    }
-    let scale = NORMAL * (sizes.len() as f64 / layout.freedom() as f64).sqrt();
-    let common = middle(&mut sizes);
+    let residuals = if layout.is_complete() { polished(values) } else { polished_with_gaps(layout, values) };
+    let (common, own) = sizes(layout, &residuals);
+    let trials = layout.present().iter().flatten().filter(|is| **is).count();
+    let scale = NORMAL * (trials as f64 / layout.freedom() as f64).sqrt();
     let mut far = Vec::new();
-    for (configuration, left) in residuals.iter().enumerate() {
-        sizes.clear();
-        sizes.extend(left.iter().enumerate().filter(|(block, _)| layout.present()[configuration][*block]).map(size));
+    for ((configuration, left), own) in residuals.rows().enumerate().zip(own) {
         // Differences caused by rounding are ignored.
-        let limit = (spreads * scale * common.max(middle(&mut sizes))).max(1e-9);
+        let limit = (spreads * scale * common.max(own)).max(1e-9);
         for (block, distance) in left.iter().enumerate().filter(|(_, distance)| distance.abs() > limit) {
             values[configuration][block] -= distance - distance.clamp(-limit, limit);
             far.push(FarTrial { configuration, block, distance: *distance, spreads: distance.abs() * spreads / limit });
@@ -56,9 +51,35 @@ pub(crate) fn draw_in(layout: &Layout, values: &mut [Vec<f64>], spreads: f64) ->
     far
 }
 
-/// The residuals after the medians of configurations and of blocks are subtracted alternately; 0
-/// where there is no trial.
-fn polished(layout: &Layout, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// The median size of the residuals: of all trials, and of those of each configuration.
+fn sizes(layout: &Layout, residuals: &Table) -> (f64, Vec<f64>) {
+    let mut sizes = residuals.clone();
+    sizes.cells_mut().iter_mut().for_each(|size| *size = size.abs());
+    if layout.is_complete() {
+        let own = sizes.turned().medians_of_columns();
+        return (median_of(sizes.cells_mut()), own);
+    }
+    let present = |(size, is): (&f64, &bool)| is.then_some(*size);
+    let of = |(row, is): (&[f64], &Vec<bool>)| row.iter().zip(is).filter_map(present).collect::<Vec<f64>>();
+    let mut each: Vec<Vec<f64>> = sizes.rows().zip(layout.present()).map(of).collect();
+    (median_of(&mut each.concat()), each.iter_mut().map(|own| median_of(own)).collect())
+}
+
+/// The residuals of a complete design, after the medians of configurations and of blocks are
+/// subtracted alternately.
+fn polished(values: &[Vec<f64>]) -> Table {
+    let mut left = Table::of(values);
+    for _ in 0..SWEEPS {
+        let mut by_configuration = left.turned();
+        by_configuration.subtract_from_columns(&by_configuration.medians_of_columns());
+        left = by_configuration.turned();
+        left.subtract_from_columns(&left.medians_of_columns());
+    }
+    left
+}
+
+/// The residuals of any design; 0 where there is no trial.
+fn polished_with_gaps(layout: &Layout, values: &[Vec<f64>]) -> Table {
     let present = layout.present();
     let blocks = present.first().map_or(0, Vec::len);
     let mut left = values.to_vec();
@@ -67,42 +88,34 @@ fn polished(layout: &Layout, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
         for (row, is) in left.iter_mut().zip(present) {
             own.clear();
             own.extend(row.iter().zip(is).filter(|(_, is)| **is).map(|(value, _)| *value));
-            let middle = middle(&mut own);
+            let middle = median_of(&mut own);
             row.iter_mut().for_each(|value| *value -= middle);
         }
         for block in 0..blocks {
             own.clear();
             own.extend(left.iter().zip(present).filter(|(_, is)| is[block]).map(|(row, _)| row[block]));
-            let middle = middle(&mut own);
+            let middle = median_of(&mut own);
             left.iter_mut().for_each(|row| row[block] -= middle);
         }
     }
     for (row, is) in left.iter_mut().zip(present) {
         row.iter_mut().zip(is).filter(|(_, is)| !**is).for_each(|(value, _)| *value = 0.0);
     }
-    left
+    Table::of(&left)
 }
 
-/// The median, or 0 without values. It reorders the values. It is fast for the few values of a row,
-/// because thousands of layouts are polished.
-fn middle(values: &mut [f64]) -> f64 {
-    let count = values.len();
-    if count == 0 {
-        return 0.0;
-    }
-    if count <= 16 {
-        for end in 1..count {
-            let value = values[end];
-            let mut place = end;
-            while place > 0 && values[place - 1] > value {
-                values[place] = values[place - 1];
-                place -= 1;
-            }
-            values[place] = value;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn complete_designs_are_polished_to_the_last_bit_as_those_with_gaps() {
+        let mut random = Random::new(7);
+        for (rows, blocks) in [(2, 7), (3, 5), (6, 10), (4, 20), (18, 3)] {
+            let layout = Layout::new(vec![vec![true; blocks]; rows]);
+            let values: Vec<Vec<f64>> = (0..rows).map(|_| (0..blocks).map(|_| random.normal()).collect()).collect();
+            assert_eq!(polished(&values), polished_with_gaps(&layout, &values), "{rows} x {blocks}");
         }
-        return (values[count / 2] + values[(count - 1) / 2]) / 2.0;
     }
-    let (below, upper, _) = values.select_nth_unstable_by(count / 2, f64::total_cmp);
-    let upper = *upper;
-    if count % 2 == 1 { upper } else { (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + upper) / 2.0 }
 }

@@ -65,6 +65,11 @@ impl Layout {
         &self.present
     }
 
+    /// Whether each configuration has a trial in each block.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.inverse.is_none()
+    }
+
     pub(crate) fn freedom(&self) -> usize {
         self.freedom
     }

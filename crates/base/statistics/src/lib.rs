@@ -32,6 +32,7 @@ mod knee;
 mod layout;
 mod mean;
 mod median;
+mod medians;
 mod normal;
 mod percentile;
 mod random;
