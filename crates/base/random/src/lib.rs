@@ -5,9 +5,11 @@
 //! (OOPSLA 2014). It is not suitable for cryptography and is no source of entropy: the same seed
 //! always gives the same sequence.
 
+mod bytes;
 mod mersenne;
 mod permutation;
 
+pub use bytes::fill_random;
 pub use mersenne::Mersenne64;
 pub use permutation::Permutation;
 

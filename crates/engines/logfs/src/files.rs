@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use iolab_disk::Buffer;
 use iolab_engine::TargetFile;
 use iolab_logfs::{Error, InodeId, InodeKind};
-use iolab_random::SplitMix64;
+use iolab_random::{SplitMix64, fill_random};
 
 use crate::opened::Opened;
 
@@ -74,9 +74,7 @@ async fn lay_out(fs: &Opened, inode: InodeId, wanted: u64, seed: u64) -> Result<
     let mut buffer = Buffer::zeroed(STEP_BYTES);
     while at < wanted {
         let length = (wanted - at).min(STEP_BYTES as u64) as usize;
-        for word in buffer.chunks_exact_mut(8) {
-            word.copy_from_slice(&random.next().to_le_bytes());
-        }
+        fill_random(random.next(), &mut buffer);
         buffer = if length == buffer.len() {
             let (result, back) = fs.write_buffer(inode, at, buffer).await;
             result?;

@@ -13,6 +13,15 @@ pub(crate) struct Defaults<'a> {
     options: HashMap<&'static str, (&'a OptionEntry, OnceCell<Option<Value>>)>,
 }
 
+/// What an omitted option means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum OptionDefault<'a> {
+    /// This value.
+    Value(&'a Value),
+    /// What this other option has.
+    SameAs(&'static str),
+}
+
 impl<'a> Defaults<'a> {
     /// The defaults of a table.
     pub(crate) fn of(table: &'a [OptionEntry]) -> Defaults<'a> {
@@ -21,15 +30,18 @@ impl<'a> Defaults<'a> {
 
     /// The value of an omitted option, if its entry states it.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
-        let (entry, value) = self.options.get(name)?;
-        value.get_or_init(|| default_value(entry)).as_ref()
+        match self.of_option(name)? {
+            OptionDefault::Value(value) => Some(value),
+            OptionDefault::SameAs(_) => None,
+        }
     }
 
-    /// The option whose value this one takes by default.
-    pub(crate) fn same_as(&self, name: &str) -> Option<&'static str> {
-        match self.options.get(name)?.0.default {
-            DefaultValue::SameAs(other) => Some(other),
-            _ => None,
+    /// What an omitted option means, if its entry states it.
+    pub(crate) fn of_option(&self, name: &str) -> Option<OptionDefault<'_>> {
+        let (entry, value) = self.options.get(name)?;
+        match entry.default {
+            DefaultValue::SameAs(other) => Some(OptionDefault::SameAs(other)),
+            _ => value.get_or_init(|| default_value(entry)).as_ref().map(OptionDefault::Value),
         }
     }
 }

@@ -17,6 +17,7 @@ use iolab_jobfile::{DiagnosticSeverity, JobSection};
 use iolab_options::{Distribution, PerDirection, Setting, Settings, SizeSpec, Value};
 use iolab_order::Gather;
 
+use crate::defaults::OptionDefault;
 use crate::findings::Place;
 use crate::readings;
 use crate::readings::Triple;
@@ -72,11 +73,12 @@ impl<'a> Job<'a> {
 
     /// The option's default according to its entry.
     fn default<T: Default>(&self, name: &'static str, reading: impl Fn(&'a Value) -> Option<T>) -> T {
-        if let Some(other) = self.resolving.defaults.same_as(name) {
-            return self.value(other, reading);
-        }
-        let value = self.resolving.defaults.value(name);
-        value.and_then(reading).unwrap_or_else(|| {
+        let value = match self.resolving.defaults.of_option(name) {
+            Some(OptionDefault::SameAs(other)) => return self.value(other, reading),
+            Some(OptionDefault::Value(value)) => reading(value),
+            None => None,
+        };
+        value.unwrap_or_else(|| {
             self.error(name, format!("{name} {NO_DEFAULT}"), OUR_DEFECT);
             T::default()
         })

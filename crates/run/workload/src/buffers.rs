@@ -5,15 +5,13 @@
 //! at the start of each buffer, as in fio.
 
 mod duplicate;
-mod fill;
 
 use iolab_engine::Op;
 use iolab_plan::{BufferContent, BufferPlan};
-use iolab_random::GOLDEN_GAMMA;
+use iolab_random::{GOLDEN_GAMMA, fill_random};
 
 use crate::random::{Role, derive};
 use duplicate::Duplicates;
-use fill::{fill_random, fill_repeated};
 
 /// `scramble_buffers` changes one word in each block of this many bytes, the smallest that storage
 /// deduplicates.
@@ -189,6 +187,38 @@ impl Chunks {
                 Content::Pattern(pattern) => fill_repeated(pattern, rest),
                 _ => rest.fill(0),
             }
+        }
+    }
+}
+
+/// Repeats the pattern, cut off at the end.
+fn fill_repeated(pattern: &[u8], buffer: &mut [u8]) {
+    if let [byte] = pattern {
+        buffer.fill(*byte);
+        return;
+    }
+    let first = pattern.len().min(buffer.len());
+    buffer[..first].copy_from_slice(&pattern[..first]);
+    // Each copy doubles the filled part. Whole patterns are copied, so it stays aligned.
+    let mut done = first;
+    while done < buffer.len() && done > 0 {
+        let more = done.min(buffer.len() - done);
+        buffer.copy_within(..more, done);
+        done += more;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_repeat_from_the_start() {
+        for (pattern, length) in [("a", 5), ("abc", 10), ("abcdefgh", 3), ("ab", 4096), ("x", 0)] {
+            let mut buffer = vec![b'.'; length];
+            fill_repeated(pattern.as_bytes(), &mut buffer);
+            let expected: Vec<u8> = pattern.bytes().cycle().take(length).collect();
+            assert_eq!(buffer, expected, "{pattern}");
         }
     }
 }

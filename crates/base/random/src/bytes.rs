@@ -1,24 +1,21 @@
-//! Filling memory: fast random bytes, and patterns.
+//! Random bytes for the content of buffers: fast, incompressible, not for cryptography.
 //!
-//! The random bytes come from a counter multiplied with itself, 64 by 64 to 128 bits and folded,
-//! eight bytes a step. The steps do not depend on each other, so that the processor overlaps them.
-//! The construction is that of wyrand (Wang Yi, "wyhash", public domain); incompressible, not for
-//! cryptography.
+//! They come from a counter multiplied with itself, 64 by 64 to 128 bits and folded, eight bytes a
+//! step. The steps do not depend on each other, so that the processor overlaps them. The
+//! construction is that of wyrand (Wang Yi, "wyhash", public domain).
 
-use iolab_random::finalize;
+use crate::finalize;
 
 const STEP: u64 = 0xa076_1d64_78bd_642f;
 const TWIST: u64 = 0xe703_7ed1_a0b4_28db;
 
-#[inline]
 fn word(counter: u64) -> u64 {
     let product = u128::from(counter) * u128::from(counter ^ TWIST);
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Random bytes; a shorter buffer gets the beginning of a longer one's bytes.
-#[inline]
-pub(super) fn fill_random(seed: u64, buffer: &mut [u8]) {
+/// Fills memory with random bytes; a shorter buffer gets the beginning of a longer one's bytes.
+pub fn fill_random(seed: u64, buffer: &mut [u8]) {
     let mut counter = finalize(seed);
     // Four words per iteration: an iteration costs as much as one word.
     let (groups, rest) = buffer.as_chunks_mut::<32>();
@@ -40,36 +37,9 @@ pub(super) fn fill_random(seed: u64, buffer: &mut [u8]) {
     }
 }
 
-/// Repeats the pattern, cut off at the end.
-pub(super) fn fill_repeated(pattern: &[u8], buffer: &mut [u8]) {
-    if let [byte] = pattern {
-        buffer.fill(*byte);
-        return;
-    }
-    let first = pattern.len().min(buffer.len());
-    buffer[..first].copy_from_slice(&pattern[..first]);
-    // Each copy doubles the filled part. Whole patterns are copied, so it stays aligned.
-    let mut done = first;
-    while done < buffer.len() && done > 0 {
-        let more = done.min(buffer.len() - done);
-        buffer.copy_within(..more, done);
-        done += more;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns_repeat_from_the_start() {
-        for (pattern, length) in [("a", 5), ("abc", 10), ("abcdefgh", 3), ("ab", 4096), ("x", 0)] {
-            let mut buffer = vec![b'.'; length];
-            fill_repeated(pattern.as_bytes(), &mut buffer);
-            let expected: Vec<u8> = pattern.bytes().cycle().take(length).collect();
-            assert_eq!(buffer, expected, "{pattern}");
-        }
-    }
 
     #[test]
     fn random_bytes_are_even_and_prefixes_agree() {
