@@ -7,10 +7,11 @@
 #[allow(dead_code, unreachable_pub, reason = "`run`, and being public, are for the libFuzzer binaries")]
 mod targets;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iolab_testkit::parallel;
 use iolab_testkit::smoke_fuzz::smoke;
+use targets::Target;
 
 fn rounds() -> u64 {
     std::env::var("IOLAB_SMOKE_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
@@ -29,18 +30,21 @@ fn targets_survive() {
 /// each.
 #[test]
 fn targets_survive_their_corpus() {
-    parallel::for_each(targets::TARGETS, |target| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target.name);
-        let inputs = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let mut count = 0;
-        for input in inputs {
-            let path = input.unwrap().path();
-            let alone = smoke(target.run, &[&std::fs::read(&path).unwrap()], &[], 0);
-            assert!(alone.is_ok(), "{} fails on {}", target.name, path.display());
-            count += 1;
-        }
-        assert!(count >= target.seeds.len(), "the corpus of {} has {count} inputs, fewer than its seeds", target.name);
+    let inputs: Vec<(&Target, PathBuf)> = targets::TARGETS.iter().flat_map(corpus).collect();
+    parallel::for_each(inputs, |(target, path)| {
+        let alone = smoke(target.run, &[&std::fs::read(&path).unwrap()], &[], 0);
+        assert!(alone.is_ok(), "{} fails on {}", target.name, path.display());
     });
+}
+
+/// The inputs of a target's corpus.
+fn corpus(target: &Target) -> Vec<(&Target, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target.name);
+    let inputs = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let inputs: Vec<_> = inputs.map(|input| (target, input.unwrap().path())).collect();
+    let (count, name) = (inputs.len(), target.name);
+    assert!(count >= target.seeds.len(), "the corpus of {name} has {count} inputs, fewer than its seeds");
+    inputs
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub(crate) fn word_positions(masked: &str, word: &str) -> Vec<usize> {
 
 /// Line of a position, from 1.
 pub(crate) fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+    text[..at].matches('\n').count() + 1
 }
 
 /// Position after the brace that closes the one at `open`.

@@ -15,6 +15,9 @@ const DISTRICTS: [&str; 7] = ["contract", "machine", "lab", "job", "run", "repor
 /// The list of engines.
 const REGISTRY: &str = "crates/apps/engine_catalogue/src/lib.rs";
 
+/// How the text of a job names an engine.
+const OPTION: &str = "ioengine=";
+
 /// A file, a word in it (`*` for all), and why it is allowed there.
 type Exception = (&'static str, &'static str, &'static str);
 
@@ -125,14 +128,18 @@ fn is_looked_at(path: &str) -> bool {
 fn named<'n>(file: &TextFile, names: &'n BTreeSet<String>) -> Vec<(&'n str, usize)> {
     let masked = file.masked();
     let code = without_test_modules(masked);
+    let lines = file.text.lines().zip(masked.lines().zip(code.lines())).enumerate();
+    let is_read = |(_, (line, (masked, code))): &(usize, (&str, (&str, &str)))| {
+        line.contains(OPTION) && masked.trim() == code.trim() && !line.trim_start().starts_with("//")
+    };
+    let telling: Vec<(usize, &str)> = lines.filter(is_read).map(|(number, (line, _))| (number + 1, line)).collect();
     let mut found = Vec::new();
     for name in names {
         let literal = format!("\"{name}\"");
         let literals = file.text.match_indices(&literal).map(|(at, _)| at);
         let literals = literals.filter(|at| code.as_bytes()[*at] == b'"').map(|at| line_of(&file.text, at));
-        let lines = file.text.lines().zip(masked.lines().zip(code.lines())).enumerate();
-        let told = lines.filter(|(_, (line, (masked, code)))| tells(line, name) && masked.trim() == code.trim());
-        let mut lines: Vec<usize> = literals.chain(told.map(|(number, _)| number + 1)).collect();
+        let told = telling.iter().filter(|(_, line)| tells(line, name)).map(|(number, _)| *number);
+        let mut lines: Vec<usize> = literals.chain(told).collect();
         lines.dedup();
         found.extend(lines.into_iter().map(|line| (name.as_str(), line)));
     }
@@ -141,8 +148,7 @@ fn named<'n>(file: &TextFile, names: &'n BTreeSet<String>) -> Vec<(&'n str, usiz
 
 fn tells(line: &str, name: &str) -> bool {
     let ends = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
-    let mut after = line.split("ioengine=").skip(1).filter_map(|rest| rest.strip_prefix(name));
-    after.any(ends) && !line.trim_start().starts_with("//")
+    line.split(OPTION).skip(1).filter_map(|rest| rest.strip_prefix(name)).any(ends)
 }
 
 #[cfg(test)]
