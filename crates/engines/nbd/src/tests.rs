@@ -154,7 +154,12 @@ fn answers_in_any_order_form_and_cut_bring_the_right_bytes() {
 }
 
 fn answers_bring_the_right_bytes(seed: u64) {
-    let manner = Manner { structured: seed % 3 > 0, ordered: seed % 4 == 0, cuts: seed % 2 == 0, ..Manner::default() };
+    let manner = Manner {
+        structured: !seed.is_multiple_of(3),
+        ordered: seed.is_multiple_of(4),
+        cuts: seed.is_multiple_of(2),
+        ..Manner::default()
+    };
     let puppet = Puppet::start(seed, manner);
     let mut rig = Rig::open(&[&puppet.uri()], 16, &Settings::default()).unwrap();
     let mut random = SplitMix64::new(seed);
