@@ -6,8 +6,8 @@
 //! reported. The spread is the larger of the pooled one and the configuration's own, so that a
 //! noisy configuration does not look like a series of stalls.
 
+use crate::columns::{Table, median_of};
 use crate::layout::Layout;
-use crate::medians::{Table, median_of};
 
 /// A trial at least this many spreads away is not an ordinary one.
 pub const VERY_FAR: f64 = 6.0;

@@ -22,6 +22,7 @@
 
 mod bootstrap;
 mod change_points;
+mod columns;
 mod comparison;
 mod effect;
 mod family;
@@ -32,7 +33,6 @@ mod knee;
 mod layout;
 mod mean;
 mod median;
-mod medians;
 mod normal;
 mod percentile;
 mod random;

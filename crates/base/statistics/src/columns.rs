@@ -1,4 +1,5 @@
-//! Medians of a few values, many times: simulations polish thousands of layouts.
+//! Tables of numbers and the medians of their columns, fast for few rows: simulations polish
+//! thousands of layouts.
 
 /// More values than this are partitioned instead of sorted.
 const FEW: usize = 16;
