@@ -69,8 +69,8 @@ fn windows_hold_means_or_maxima_and_add_up() {
         assert!((kib / total_kib - 1.0).abs() < 0.05, "{kib} of {total_kib} KiB");
         assert_eq!(lines(&lab, "i_iops.1.log").len(), bandwidth.len());
         let latencies = lines(&lab, "l_lat.1.log");
-        // A mean is less than the largest latency, unless a window has one operation. The last one is
-        // shorter, and may have one on a machine that stalls.
+        // A mean is less than the largest latency, unless a window has one operation. The last
+        // is shorter, and may have one on a machine that stalls.
         let judged = latencies.iter().filter(|line| !more.is_empty() || length_ms(line[0]) == 100);
         let largest = judged.map(|line| line[1]).max().unwrap();
         assert_eq!(largest == worker.directions[0].lat.max, !more.is_empty(), "{latencies:?}");
