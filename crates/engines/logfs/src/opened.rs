@@ -15,6 +15,14 @@ pub(crate) enum Opened {
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
 impl Opened {
+    /// Size of a block of the file system.
+    pub(crate) fn block_bytes(&self) -> u32 {
+        match self {
+            Opened::Own(fs) => fs.layout().block_bytes,
+            Opened::Shared(volume) => volume.layout().block_bytes,
+        }
+    }
+
     /// The inode of a name, if it exists.
     pub(crate) async fn look_up(&self, folder: InodeId, name: &[u8]) -> Result<Option<(InodeId, InodeKind)>, Error> {
         let found = match self {
@@ -82,6 +90,25 @@ impl Opened {
         match self {
             Opened::Own(fs) => fs.write_buffer(inode, offset, buffer).await,
             Opened::Shared(volume) => volume.write_buffer(inode, offset, buffer).await,
+        }
+    }
+
+    pub(crate) async fn read_vectored(
+        &self,
+        inode: InodeId,
+        offset: u64,
+        buffers: Vec<Buffer>,
+    ) -> Result<(usize, Vec<Buffer>), Error> {
+        match self {
+            Opened::Own(fs) => fs.read_vectored(inode, offset, buffers).await,
+            Opened::Shared(volume) => volume.read_vectored(inode, offset, buffers).await,
+        }
+    }
+
+    pub(crate) async fn write_vectored(&self, inode: InodeId, offset: u64, buffers: Vec<Buffer>) -> Result<(), Error> {
+        match self {
+            Opened::Own(fs) => fs.write_vectored(inode, offset, buffers).await,
+            Opened::Shared(volume) => volume.write_vectored(inode, offset, buffers).await,
         }
     }
 

@@ -21,7 +21,8 @@ use crate::device::{Claimed, claim};
 use crate::files;
 use crate::opened::Opened;
 use crate::options::Requested;
-use crate::perform::perform;
+use crate::perform::perform_run;
+use crate::run::Run;
 
 /// A lane on files of a file system that no other worker uses.
 pub(crate) struct OwnLane {
@@ -32,6 +33,9 @@ pub(crate) struct OwnLane {
     files: usize,
     in_flight: usize,
     depth: usize,
+    block_bytes: u32,
+    /// What was submitted last, and may still grow.
+    latest: Run,
     /// For time-outs only.
     clock: Clock,
     notes: Vec<String>,
@@ -56,37 +60,43 @@ struct Shared {
 
 #[derive(Default)]
 struct Mailbox {
-    op: Cell<Option<Op>>,
+    /// Empty, or what the task does next.
+    run: RefCell<Run>,
     task: RefCell<Option<Waker>>,
 }
 
 impl Shared {
-    fn deliver(&self, op: &Op) {
-        let mailbox = &self.mailboxes[usize::from(op.slot)];
-        mailbox.op.set(Some(*op));
+    /// Hands over a run to the task of its first slot, and leaves an empty one.
+    fn deliver(&self, run: &mut Run) {
+        let Some(first) = run.ops().first() else { return };
+        let mailbox = &self.mailboxes[usize::from(first.slot)];
+        std::mem::swap(run, &mut *mailbox.run.borrow_mut());
         if let Some(task) = &*mailbox.task.borrow() {
             task.wake_by_ref();
         }
     }
 
-    async fn next_op(&self, slot: usize) -> Op {
+    /// Waits for the next run of a slot, and replaces `run`, which is empty, with it.
+    async fn next_run(&self, slot: usize, run: &mut Run) {
         let mailbox = &self.mailboxes[slot];
-        poll_fn(|context| match mailbox.op.take() {
-            Some(op) => Poll::Ready(op),
-            None => {
-                let mut task = mailbox.task.borrow_mut();
-                if !task.as_ref().is_some_and(|task| task.will_wake(context.waker())) {
-                    *task = Some(context.waker().clone());
-                }
-                Poll::Pending
+        poll_fn(|context| {
+            let mut arrived = mailbox.run.borrow_mut();
+            if !arrived.ops().is_empty() {
+                std::mem::swap(run, &mut *arrived);
+                return Poll::Ready(());
             }
+            let mut task = mailbox.task.borrow_mut();
+            if !task.as_ref().is_some_and(|task| task.will_wake(context.waker())) {
+                *task = Some(context.waker().clone());
+            }
+            Poll::Pending
         })
-        .await
+        .await;
     }
 
-    fn finish(&self, slot: usize, result: i32) {
+    fn finish(&self, slot: u16, result: i32) {
         let mut finished = self.finished.borrow_mut();
-        finished.push(Completion { slot: slot as u32, result });
+        finished.push(Completion { slot: u32::from(slot), result });
         if finished.len() >= self.wanted.get() {
             self.wake();
         }
@@ -101,13 +111,15 @@ impl Shared {
 
 /// The loop of a slot's task.
 async fn serve(slot: usize, shared: Rc<Shared>, fs: Opened, inodes: Rc<[InodeId]>, slots: PoolView) {
+    let mut run = Run::default();
     loop {
-        let op = shared.next_op(slot).await;
-        let result = match inodes.get(op.file as usize) {
-            Some(inode) => perform(&fs, *inode, &op, slots).await,
-            None => -libc::EBADF,
-        };
-        shared.finish(slot, result);
+        shared.next_run(slot, &mut run).await;
+        let inode = run.ops().first().and_then(|op| inodes.get(op.file as usize));
+        match inode {
+            Some(inode) => perform_run(&fs, *inode, run.ops(), slots, |slot, result| shared.finish(slot, result)).await,
+            None => run.ops().iter().for_each(|op| shared.finish(op.slot, -libc::EBADF)),
+        }
+        run.clear();
     }
 }
 
@@ -156,6 +168,8 @@ impl OwnLane {
             executor.spawner().spawn(task);
         }
         let mut lane = OwnLane {
+            block_bytes: opened.block_bytes(),
+            latest: Run::default(),
             fs: Some(fs),
             executor,
             disk,
@@ -224,17 +238,22 @@ impl Lane for OwnLane {
         if op.file as usize >= self.files {
             return Submission::Refused(libc::EBADF);
         }
-        self.shared.deliver(op);
+        if !self.latest.accept(op, self.block_bytes) {
+            self.shared.deliver(&mut self.latest);
+            self.latest.accept(op, self.block_bytes);
+        }
         self.in_flight += 1;
         Submission::Accepted
     }
 
     fn flush(&mut self) -> Result<(), LaneError> {
+        self.shared.deliver(&mut self.latest);
         self.go_on();
         Ok(())
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.shared.deliver(&mut self.latest);
         let have = out.as_slice().len();
         let wanted = wait.at_least.saturating_sub(have).min(out.room_left()).min(self.in_flight);
         if wanted == 0 || wait.timeout_ns == 0 {
@@ -266,6 +285,7 @@ impl Drop for OwnLane {
     /// Finishes all operations in flight, so that the loop owns the slots again, and closes the
     /// file system.
     fn drop(&mut self) {
+        self.shared.deliver(&mut self.latest);
         let ended = self.work(self.in_flight, u64::MAX);
         if let (Ok(()), Some(fs)) = (ended, self.fs.take()) {
             // If the device fails now, either the job's own operations failed before, or the next

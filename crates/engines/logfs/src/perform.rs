@@ -16,8 +16,56 @@ use crate::opened::Opened;
 /// (`dma_alignment` of the kernel's queues is less).
 const ALIGNMENT: usize = 512;
 
+/// Performs operations that are done together, and reports the result of each slot: bytes, or a
+/// negative errno.
+pub(crate) async fn perform_run(
+    fs: &Opened,
+    inode: InodeId,
+    ops: &[Op],
+    slots: PoolView,
+    mut finish: impl FnMut(u16, i32),
+) {
+    let together = match ops {
+        [_, _, ..] => perform_together(fs, inode, ops, slots).await,
+        _ => None,
+    };
+    if let Some(mut bytes) = together {
+        for op in ops {
+            let of_op = bytes.min(op.length as usize);
+            bytes -= of_op;
+            finish(op.slot, of_op as i32);
+        }
+        return;
+    }
+    for op in ops {
+        finish(op.slot, perform(fs, inode, op, slots).await);
+    }
+}
+
+/// Reads or writes what several operations cover, and returns the number of bytes; nothing after an
+/// error: each operation has to be done by itself then, so that an error affects only those that
+/// it concerns.
+async fn perform_together(fs: &Opened, inode: InodeId, ops: &[Op], slots: PoolView) -> Option<usize> {
+    let first = ops.first()?;
+    let mut buffers = Vec::with_capacity(ops.len());
+    for op in ops {
+        let bytes = slots.range_ptr(usize::from(op.slot), op.buffer_offset as usize, op.length as usize);
+        let bytes = bytes.and_then(NonNull::new).filter(|bytes| bytes.addr().get().is_multiple_of(ALIGNMENT))?;
+        // SAFETY: as for reading.
+        buffers.push(unsafe { Buffer::lent(bytes, op.length as usize) });
+    }
+    match first.kind {
+        OpKind::Read => fs.read_vectored(inode, first.offset, buffers).await.ok().map(|(bytes, _)| bytes),
+        OpKind::Write => {
+            let bytes = buffers.iter().map(|buffer| buffer.len()).sum();
+            fs.write_vectored(inode, first.offset, buffers).await.ok().map(|()| bytes)
+        }
+        _ => None,
+    }
+}
+
 /// The result of an operation: bytes, or a negative errno.
-pub(crate) async fn perform(fs: &Opened, inode: InodeId, op: &Op, slots: PoolView) -> i32 {
+async fn perform(fs: &Opened, inode: InodeId, op: &Op, slots: PoolView) -> i32 {
     let (start, length) = (op.buffer_offset as usize, op.length as usize);
     let bytes = slots.range_ptr(usize::from(op.slot), start, length).and_then(NonNull::new);
     let answer = match (op.kind, bytes) {

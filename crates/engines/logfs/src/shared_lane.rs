@@ -16,7 +16,8 @@ use crate::device::refused;
 use crate::files;
 use crate::opened::Opened;
 use crate::options::Requested;
-use crate::perform::perform;
+use crate::perform::perform_run;
+use crate::run::Run;
 use crate::service::Service;
 
 /// A lane of one worker.
@@ -27,6 +28,9 @@ pub(crate) struct SharedLane {
     done: Arc<Done>,
     in_flight: usize,
     depth: usize,
+    block_bytes: u32,
+    /// What was submitted last, and may still grow.
+    latest: Run,
     /// For time-outs only.
     clock: Clock,
     /// Dropping the last lane ends it.
@@ -83,13 +87,14 @@ impl SharedLane {
         let (sender, receiver) = channel();
         let preparing = async move |volume: Volume| {
             let opened = Opened::Shared(volume);
+            let prepared = files::prepare(&opened, &files, layout_bytes, seed).await;
             // The caller waits for this.
-            let _gone = sender.send(files::prepare(&opened, &files, layout_bytes, seed).await);
+            let _gone = sender.send(prepared.map(|inodes| (inodes, opened.block_bytes())));
         };
         let closed = |_| (String::new(), Error::Closed);
         let prepared =
             core.send(preparing).map_err(closed).and_then(|()| receiver.recv().unwrap_or(Err(closed(Error::Closed))));
-        let inodes = prepared.map_err(|(file, error)| {
+        let (inodes, block_bytes) = prepared.map_err(|(file, error)| {
             let advice = if error == Error::NoSpace { "; use a larger image, or lower size" } else { "" };
             refused(&format!("creating {file} on {}", service.name), &error, advice)
         })?;
@@ -101,9 +106,27 @@ impl SharedLane {
             done: Arc::new(done),
             in_flight: 0,
             depth: request.depth,
+            block_bytes,
+            latest: Run::default(),
             clock: Clock::monotonic(),
             _service: service,
         })
+    }
+
+    /// Sends what was submitted last to the thread of a domain.
+    fn send(&mut self) {
+        let run = std::mem::take(&mut self.latest);
+        let inode = run.ops().first().and_then(|op| self.inodes.get(op.file as usize).copied());
+        let Some(inode) = inode else { return };
+        let slots: Vec<u16> = run.ops().iter().map(|op| op.slot).collect();
+        let (pool, done) = (self.slots, Arc::clone(&self.done));
+        let sent = self.core.send(async move |volume: Volume| {
+            let finish = |slot, result| done.finish(slot, result);
+            perform_run(&Opened::Shared(volume), inode, run.ops(), pool, finish).await;
+        });
+        if let Err(error) = sent {
+            slots.into_iter().for_each(|slot| self.done.finish(slot, -error.errno()));
+        }
     }
 }
 
@@ -118,26 +141,24 @@ impl Lane for SharedLane {
         if usize::from(op.slot) >= self.depth {
             return Submission::Refused(libc::EFAULT);
         }
-        let Some(&inode) = self.inodes.get(op.file as usize) else { return Submission::Refused(libc::EBADF) };
-        let (op, slots, done) = (*op, self.slots, Arc::clone(&self.done));
-        let sent = self.core.send(async move |volume: Volume| {
-            let result = perform(&Opened::Shared(volume), inode, &op, slots).await;
-            done.finish(op.slot, result);
-        });
-        match sent {
-            Ok(()) => {
-                self.in_flight += 1;
-                Submission::Accepted
-            }
-            Err(error) => Submission::Refused(error.errno()),
+        if op.file as usize >= self.inodes.len() {
+            return Submission::Refused(libc::EBADF);
         }
+        if !self.latest.accept(op, self.block_bytes) {
+            self.send();
+            self.latest.accept(op, self.block_bytes);
+        }
+        self.in_flight += 1;
+        Submission::Accepted
     }
 
     fn flush(&mut self) -> Result<(), LaneError> {
+        self.send();
         Ok(())
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.send();
         let have = out.as_slice().len();
         let wanted = wait.at_least.saturating_sub(have).min(out.room_left()).min(self.in_flight);
         let mut finished = if wait.timeout_ns == 0 {
@@ -159,6 +180,7 @@ impl Lane for SharedLane {
 impl Drop for SharedLane {
     /// Waits for operations in flight, so that the loop owns the slots again.
     fn drop(&mut self) {
+        self.send();
         drop(self.done.wait(self.in_flight, u64::MAX, &self.clock));
     }
 }

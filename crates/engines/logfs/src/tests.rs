@@ -129,6 +129,60 @@ fn appends_in_flight_together_all_arrive() {
 }
 
 #[test]
+fn operations_that_are_performed_together_have_their_own_results() {
+    for displaced in [0, 100] {
+        let mut rig = Rig::open(&settings(&[]), 10 * BLOCK as u64 + 5, displaced).unwrap();
+        for slot in 0..8 {
+            rig.pool.slot_mut(slot)[..BLOCK].fill(slot as u8 + 1);
+        }
+        let all = |kind, first: u64, length: usize| -> Vec<Op> {
+            (0..8_u16).map(|slot| Rig::op(kind, slot, first + u64::from(slot) * length as u64, length)).collect()
+        };
+        assert_eq!(rig.perform(&all(OpKind::Write, 3 * BLOCK as u64, BLOCK)), [BLOCK as i32; 8]);
+        for slot in 0..8 {
+            rig.pool.slot_mut(slot).fill(0xee);
+        }
+        // The first of these reads has two blocks that were written, the fifth goes over the end.
+        let found = rig.perform(&all(OpKind::Read, 3 * BLOCK as u64, 2 * BLOCK));
+        let two = 2 * BLOCK as i32;
+        assert_eq!(found, [two, two, two, two, 0, 0, 0, 0], "the file is 11 blocks long now");
+        for block in 0..8 {
+            let bytes = &rig.pool.slot_mut(block / 2)[block % 2 * BLOCK..][..BLOCK];
+            assert!(bytes.iter().all(|&byte| byte == block as u8 + 1), "block {block}");
+        }
+        assert_eq!(rig.write(9, 11 * BLOCK as u64, 5), 5);
+        let found = rig.perform(&all(OpKind::Read, 8 * BLOCK as u64, BLOCK));
+        assert_eq!(found, [BLOCK as i32, BLOCK as i32, BLOCK as i32, 5, 0, 0, 0, 0]);
+        assert_eq!(rig.pool.slot_mut(3)[..5], [9; 5]);
+    }
+}
+
+#[test]
+fn writes_that_do_not_fit_together_are_done_as_far_as_they_fit() {
+    let mut rig = Rig::open(&settings(&[("logfs_layout", Value::Size(0))]), 1 << 30, 0).unwrap();
+    let length = 4 * BLOCK;
+    let (mut end, mut offset, mut failed) = (0, 0_u64, false);
+    while !failed {
+        let ops: Vec<Op> = (0..8_u16)
+            .map(|slot| Rig::op(OpKind::Write, slot, offset + u64::from(slot) * length as u64, length))
+            .collect();
+        ops.iter().for_each(|op| rig.pool.slot_mut(usize::from(op.slot))[..length].fill((op.offset >> 14) as u8));
+        for (op, result) in ops.iter().zip(rig.perform(&ops)) {
+            if result == -libc::ENOSPC {
+                failed = true;
+            } else {
+                assert_eq!(result, length as i32);
+                end = end.max(op.offset + length as u64);
+                assert_eq!(rig.read(op.offset, length), vec![(op.offset >> 14) as u8; length]);
+            }
+        }
+        offset += 8 * length as u64;
+        assert!(offset < 1 << 30, "the file system is never full");
+    }
+    assert!(end > 8 << 20, "{end} bytes");
+}
+
+#[test]
 fn a_device_keeps_the_files_of_each_domain_and_gives_a_domain_to_one_lane() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("disk.img");

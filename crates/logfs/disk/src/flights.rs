@@ -13,9 +13,9 @@
 use crate::{Action, ActionKind, DeviceError, DiskCompletion, DiskRequest};
 
 /// Requests of at least this length are not merged: their bytes cost more than the transfer.
-const LARGE_BYTES: u64 = 64 << 10;
+pub const UNMERGED_BYTES: u64 = 64 << 10;
 /// A merged transfer is no longer than this: it would delay the completion of its first request.
-const MOST_BYTES: u64 = 128 << 10;
+pub const MERGED_MOST_BYTES: u64 = 128 << 10;
 
 /// A request that has been or will be submitted to the kernel.
 #[derive(Debug)]
@@ -158,7 +158,7 @@ impl Flights {
             let goes_on = next.request.action.kind() == transfer.kind && at == transfer.at + transfer.length;
             // The vector is never reallocated: the kernel may still have to read from it.
             let room = self.pieces.capacity() - self.pieces.len();
-            if !goes_on || transfer.length + length > MOST_BYTES || room < 2 {
+            if !goes_on || transfer.length + length > MERGED_MOST_BYTES || room < 2 {
                 break;
             }
             if self.pieces.len() == first {
@@ -248,7 +248,7 @@ fn address(flying: &Flying) -> *mut u8 {
 /// Whether it may be merged into a transfer.
 fn goes_with_others(flying: &Flying) -> bool {
     let moves_bytes = matches!(flying.request.action, Action::Read { .. } | Action::Write { .. });
-    moves_bytes && !flying.goes_alone && flying.moved == 0 && flying.request.action.range().1 < LARGE_BYTES
+    moves_bytes && !flying.goes_alone && flying.moved == 0 && flying.request.action.range().1 < UNMERGED_BYTES
 }
 
 /// The result of a request after its completion; `None` when the rest has to be sent again.

@@ -43,6 +43,7 @@ pub use delayed::{Delayed, Delays};
 pub use device::{Action, ActionKind, BlockDevice, DeviceError, DiskCompletion, DiskRequest, Geometry};
 pub use faulty::Faulty;
 pub use file_disk::FileDisk;
+pub use flights::{MERGED_MOST_BYTES, UNMERGED_BYTES};
 pub use lane_disk::LaneDisk;
 pub use open_disk::open_disk;
 pub use opened_file::{Caching, DiskOptions};

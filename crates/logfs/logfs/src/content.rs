@@ -7,6 +7,7 @@
 //! it fills whole blocks.
 
 mod reading;
+mod vectored;
 mod writing;
 
 use crate::locks::Mode;

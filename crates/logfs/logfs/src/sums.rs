@@ -21,10 +21,15 @@ const HEAD_BYTES: usize = 12;
 /// [`UNKNOWN`].
 pub(crate) fn sums_of(content: &[u8], block_bytes: usize) -> SumList {
     let mut sums = SumList::with_capacity(content.len().div_ceil(block_bytes));
+    add_sums_of(content, block_bytes, &mut sums);
+    sums
+}
+
+/// As [`sums_of`], behind checksums of blocks before.
+pub(crate) fn add_sums_of(content: &[u8], block_bytes: usize, sums: &mut SumList) {
     for group in content.chunks(FOUR * block_bytes) {
         sums.extend(of_group(group, block_bytes));
     }
-    sums
 }
 
 /// The checksum of a message that has the checksum `sum` so far and ends with `count` zeroes.

@@ -62,12 +62,12 @@ fn neighbours_of_one_kind_go_together() {
 
 #[test]
 fn what_is_large_goes_by_itself_and_nothing_becomes_larger_than_the_bound() {
-    let large = LARGE_BYTES as usize;
+    let large = UNMERGED_BYTES as usize;
     let lengths = |actions| formed(&mut flights(actions)).iter().map(|transfer| transfer.2).collect::<Vec<u64>>();
-    assert_eq!(lengths(vec![write(0, large), write(LARGE_BYTES, 512)]), [LARGE_BYTES, 512]);
-    assert_eq!(lengths(vec![write(0, 512), write(512, large)]), [512, LARGE_BYTES]);
+    assert_eq!(lengths(vec![write(0, large), write(UNMERGED_BYTES, 512)]), [UNMERGED_BYTES, 512]);
+    assert_eq!(lengths(vec![write(0, 512), write(512, large)]), [512, UNMERGED_BYTES]);
     let many = (0..40).map(|number| write(number * 4096, 4096)).collect();
-    assert_eq!(lengths(many), [MOST_BYTES, 40 * 4096 - MOST_BYTES]);
+    assert_eq!(lengths(many), [MERGED_MOST_BYTES, 40 * 4096 - MERGED_MOST_BYTES]);
 }
 
 #[test]

@@ -12,21 +12,21 @@ use crate::{Error, LogFs};
 
 /// A part of a read that lies on the disk.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+pub(super) struct Part {
     /// Offset in the result.
     at: usize,
-    place: u64,
-    length: u64,
+    pub(super) place: u64,
+    pub(super) length: u64,
 }
 
 /// The result of looking up the range of a read.
 #[derive(Debug, Default)]
-struct Found {
+pub(super) struct Found {
     /// Bytes until the end of the read or of the file.
     length: usize,
     /// Parts on the disk, in order; parts that are adjacent both in the file and on the disk are
     /// merged.
-    parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     /// Parts in memory, with their offset in the result.
     inline: Vec<(usize, Vec<u8>)>,
 }
@@ -86,7 +86,7 @@ impl LogFs {
 }
 
 /// Looks up the parts of a read of this number of bytes.
-fn gather(state: &State, inode: InodeId, offset: u64, length: usize) -> Result<Found, Error> {
+pub(super) fn gather(state: &State, inode: InodeId, offset: u64, length: usize) -> Result<Found, Error> {
     let node = state.tree.get(inode).ok_or(Error::NotFound)?;
     let Some(file) = node.file() else {
         let is_directory = node.names().is_some();
@@ -172,7 +172,7 @@ async fn fetch(instance: &Instance, found: &Found, buffer: Buffer) -> (Result<()
     (result, buffer)
 }
 
-fn verify(instance: &Instance, place: u64, bytes: &[u8]) -> Result<(), Error> {
+pub(super) fn verify(instance: &Instance, place: u64, bytes: &[u8]) -> Result<(), Error> {
     if instance.verifies_reads { instance.verify(place, bytes) } else { Ok(()) }
 }
 

@@ -65,12 +65,8 @@ impl LogFs {
     }
 
     async fn write_owned(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<()> {
-        let layout = &self.0.layout;
         let length = buffer.len() as u64;
-        let goes_whole = length.is_multiple_of(u64::from(layout.block_bytes))
-            && length > u64::from(layout.small_max_bytes)
-            && length <= layout.atomic_write_bytes();
-        if !goes_whole {
+        if !self.goes_whole(length) {
             return (self.write_locked(inode, offset, &buffer).await, Some(buffer));
         }
         let slots = match self.find_room(inode, offset, length).await {
@@ -81,8 +77,16 @@ impl LogFs {
         (self.record(inode, offset, &slots, proofs, written), buffer)
     }
 
+    /// Whether content of this length is written from its memory, as one change.
+    pub(super) fn goes_whole(&self, length: u64) -> bool {
+        let layout = &self.0.layout;
+        length.is_multiple_of(u64::from(layout.block_bytes))
+            && length > u64::from(layout.small_max_bytes)
+            && length <= layout.atomic_write_bytes()
+    }
+
     /// Checks a write and reserves room for it, as an extent.
-    async fn find_room(&self, inode: InodeId, offset: u64, length: u64) -> Result<Slots, Error> {
+    pub(super) async fn find_room(&self, inode: InodeId, offset: u64, length: u64) -> Result<Slots, Error> {
         let instance = &self.0;
         self.check_file(inode)?;
         if offset.checked_add(length).is_none_or(|end| end > MOST_BYTES) {
@@ -99,7 +103,7 @@ impl LogFs {
     }
 
     /// Makes written content part of the file, and unpins its clusters.
-    fn record(
+    pub(super) fn record(
         &self,
         inode: InodeId,
         offset: u64,
@@ -117,7 +121,7 @@ impl LogFs {
         committed
     }
 
-    async fn write_locked(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
+    pub(super) async fn write_locked(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
         self.check_file(inode)?;
         if offset.checked_add(content.len() as u64).is_none_or(|end| end > MOST_BYTES) {
             return Err(Error::TooLarge);
@@ -170,7 +174,7 @@ impl LogFs {
 }
 
 /// The checksums of the blocks of each slot.
-type Proofs = SmallVec<[SumList; 1]>;
+pub(super) type Proofs = SmallVec<[SumList; 1]>;
 
 fn proofs(slots: &[Slot], content: &[u8], block_bytes: u32) -> Proofs {
     let mut rest = content;

@@ -103,6 +103,31 @@ impl Volume {
         })
     }
 
+    /// As [`LogFs::read_vectored`].
+    ///
+    /// # Errors
+    /// As [`LogFs::read_vectored`].
+    pub fn read_vectored(
+        &self,
+        inode: InodeId,
+        offset: u64,
+        buffers: Vec<Buffer>,
+    ) -> Answered<'_, Result<(usize, Vec<Buffer>), Error>> {
+        Box::pin(async move {
+            self.with_owner(inode, async move |fs: LogFs| fs.read_vectored(inode, offset, buffers).await).await
+        })
+    }
+
+    /// As [`LogFs::write_vectored`]: the buffers themselves are sent to the core that writes them.
+    ///
+    /// # Errors
+    /// As [`LogFs::write_vectored`].
+    pub fn write_vectored(&self, inode: InodeId, offset: u64, buffers: Vec<Buffer>) -> Answered<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.with_owner(inode, async move |fs: LogFs| fs.write_vectored(inode, offset, buffers).await).await
+        })
+    }
+
     /// As [`LogFs::append_buffer`]: the buffer itself is sent to the core that writes it.
     ///
     /// # Errors

@@ -17,4 +17,5 @@ mod nested;
 mod policies;
 mod rig;
 mod space;
+mod vectored;
 mod version_one;

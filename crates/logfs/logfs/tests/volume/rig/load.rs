@@ -52,6 +52,11 @@ fn length(random: &mut Random, most: u64) -> usize {
     if random.below(2) == 0 { length.next_multiple_of(BLOCK as usize) } else { length }
 }
 
+/// Length of the pieces that content is divided into: one to three blocks.
+fn piece_bytes(choice: u8) -> usize {
+    BLOCK as usize * (1 + choice as usize / 3 % 3)
+}
+
 /// The next random step.
 pub(crate) fn step(random: &mut Random, model: &Model, most_bytes: u64) -> Step {
     let inodes = model.inodes();
@@ -61,7 +66,8 @@ pub(crate) fn step(random: &mut Random, model: &Model, most_bytes: u64) -> Step 
     let place = |random: &mut Random| (any(random), name(random));
     let offset = |random: &mut Random, inode| {
         let size = model.size(inode).unwrap_or(0);
-        random.below(size + 2_000)
+        let offset = random.below(size + 2_000);
+        if random.below(2) == 0 { offset - offset % u64::from(BLOCK) } else { offset }
     };
     let mark = random.next() as u8;
     match random.below(40) {
@@ -222,7 +228,7 @@ macro_rules! performs {
                 Ok((named.clone().map(drop), model.make(directory, name, &named, What::File(content))))
             }
 
-            /// Writes and appends, from borrowed bytes or from a buffer.
+            /// Writes and appends, from borrowed bytes, a buffer or several buffers.
             async fn write(fs: &Fs, model: &mut Model, step: &Step) -> Result<(Answer, Answer), Error> {
                 let (inode, offset, mark, length) = match step {
                     Step::Write(inode, offset, mark, length) => (*inode, Some(*offset), *mark, *length),
@@ -231,7 +237,9 @@ macro_rules! performs {
                 };
                 let bytes = bytes(mark, length);
                 let buffer = || Buffer::padded(&bytes, 1);
-                let found = match (offset, mark % 2) {
+                let pieces = || bytes.chunks(piece_bytes(mark)).map(|piece| Buffer::padded(piece, 1)).collect();
+                let found = match (offset, mark % 3) {
+                    (Some(offset), 1) => fs.write_vectored(inode, offset, pieces()).await.map(|()| offset),
                     (Some(offset), 0) => fs.write(inode, offset, &bytes).await.map(|()| offset),
                     (Some(offset), _) => {
                         given_back(fs.write_buffer(inode, offset, buffer()).await, &bytes).map(|()| offset)
@@ -248,7 +256,7 @@ macro_rules! performs {
                 Ok((found.map(drop), expected))
             }
 
-            /// Reads into a vector and into a buffer.
+            /// Reads into a vector, a buffer and several buffers.
             async fn read(fs: &Fs, model: &Model, (inode, offset, length): (InodeId, u64, usize)) -> Answer {
                 let (found, expected) = (fs.read(inode, offset, length).await, model.read(inode, offset, length));
                 assert!(found == expected, "{length} bytes at {offset} of {inode:?} read as something else");
@@ -260,6 +268,15 @@ macro_rules! performs {
                 assert!(
                     found == expected,
                     "{length} bytes at {offset} of {inode:?} read into a buffer as something else"
+                );
+                let pieces = vec![0xa5; length];
+                let pieces = pieces.chunks(piece_bytes(offset as u8)).map(|piece| Buffer::padded(piece, 1)).collect();
+                let found = fs.read_vectored(inode, offset, pieces).await;
+                let content = |pieces: Vec<Buffer>| pieces.iter().flat_map(|piece| piece.to_vec()).collect::<Vec<u8>>();
+                let found = found.map(|(count, pieces)| content(pieces)[..count].to_vec());
+                assert!(
+                    found == expected,
+                    "{length} bytes at {offset} of {inode:?} read into several buffers as something else"
                 );
                 Ok(())
             }
