@@ -22,7 +22,7 @@ use crate::files;
 use crate::opened::Opened;
 use crate::options::Requested;
 use crate::perform::perform_run;
-use crate::run::Run;
+use crate::run::{Pattern, Run};
 
 /// A lane on files of a file system that no other worker uses.
 pub(crate) struct OwnLane {
@@ -36,6 +36,9 @@ pub(crate) struct OwnLane {
     block_bytes: u32,
     /// What was submitted last, and may still grow.
     latest: Run,
+    pattern: Pattern,
+    /// Whether the device transfers during submission.
+    is_synchronous: bool,
     /// For time-outs only.
     clock: Clock,
     notes: Vec<String>,
@@ -170,6 +173,8 @@ impl OwnLane {
         let mut lane = OwnLane {
             block_bytes: opened.block_bytes(),
             latest: Run::default(),
+            pattern: Pattern::default(),
+            is_synchronous: disk.is_synchronous(),
             fs: Some(fs),
             executor,
             disk,
@@ -238,6 +243,7 @@ impl Lane for OwnLane {
         if op.file as usize >= self.files {
             return Submission::Refused(libc::EBADF);
         }
+        self.pattern.submitted(op, self.block_bytes);
         if !self.latest.accept(op, self.block_bytes) {
             self.shared.deliver(&mut self.latest);
             self.latest.accept(op, self.block_bytes);
@@ -246,7 +252,14 @@ impl Lane for OwnLane {
         Submission::Accepted
     }
 
+    /// Starts what was submitted. For a device that transfers during submission, half of the queue
+    /// is gathered first if operations that continue each other are submitted one by one: each
+    /// would be a transfer of its own otherwise.
     fn flush(&mut self) -> Result<(), LaneError> {
+        let goes_on = self.pattern.flushed();
+        if self.is_synchronous && goes_on && self.latest.ops().len() < self.depth / 2 {
+            return Ok(());
+        }
         self.shared.deliver(&mut self.latest);
         self.go_on();
         Ok(())

@@ -16,15 +16,8 @@ impl Run {
     /// `block_bytes` is the file system's block size. Lengths are limited as those of the requests
     /// that a disk merges: the first operation ends with the last.
     pub(crate) fn accept(&mut self, op: &Op, block_bytes: u32) -> bool {
-        let is_accepted = self.ops.last().is_none_or(|last| {
-            let is_small = |op: &Op| op.length.is_multiple_of(block_bytes) && u64::from(op.length) < UNMERGED_BYTES;
-            let moves_bytes = matches!(op.kind, OpKind::Read | OpKind::Write) && op.length > 0 && last.length > 0;
-            let goes_on = op.kind == last.kind
-                && op.file == last.file
-                && op.offset == last.offset + u64::from(last.length)
-                && self.bytes + u64::from(op.length) <= MERGED_MOST_BYTES;
-            moves_bytes && goes_on && is_small(op) && is_small(last)
-        });
+        let fits = self.bytes + u64::from(op.length) <= MERGED_MOST_BYTES;
+        let is_accepted = self.ops.last().is_none_or(|last| fits && continues(op, last, block_bytes));
         if is_accepted {
             self.ops.push(*op);
             self.bytes += u64::from(op.length);
@@ -39,6 +32,39 @@ impl Run {
     pub(crate) fn clear(&mut self) {
         self.ops.clear();
         self.bytes = 0;
+    }
+}
+
+/// Whether an operation can be performed together with the one before it.
+fn continues(op: &Op, last: &Op, block_bytes: u32) -> bool {
+    let is_small =
+        |op: &Op| op.length > 0 && op.length.is_multiple_of(block_bytes) && u64::from(op.length) < UNMERGED_BYTES;
+    let moves_bytes = op.kind == last.kind && matches!(op.kind, OpKind::Read | OpKind::Write);
+    let goes_on = op.file == last.file && op.offset == last.offset + u64::from(last.length);
+    moves_bytes && goes_on && is_small(op) && is_small(last)
+}
+
+/// How operations are submitted.
+#[derive(Debug, Default)]
+pub(crate) struct Pattern {
+    last: Option<Op>,
+    /// Whether the last operation continues the one before it.
+    continues: bool,
+    /// Operations since the last flush.
+    unflushed: u32,
+}
+
+impl Pattern {
+    pub(crate) fn submitted(&mut self, op: &Op, block_bytes: u32) {
+        self.continues = self.last.is_some_and(|last| continues(op, &last, block_bytes));
+        self.last = Some(*op);
+        self.unflushed += 1;
+    }
+
+    /// Notes a flush. Returns whether another operation is likely to continue what was submitted,
+    /// and to be submitted by itself like the last one.
+    pub(crate) fn flushed(&mut self) -> bool {
+        std::mem::take(&mut self.unflushed) == 1 && self.continues
     }
 }
 
@@ -79,5 +105,22 @@ mod tests {
         assert!(run.accept(&first, 4096) && run.accept(&op(Write, 12_288, 4096), 4096));
         run.clear();
         assert!(run.accept(&op(Sync, 0, 0), 4096), "an empty run accepts anything");
+    }
+
+    #[test]
+    fn another_operation_is_expected_after_one_that_continued_another_alone() {
+        let write = |block: u64| op(OpKind::Write, block * 4096, 4096);
+        let mut pattern = Pattern::default();
+        let mut flushed = |blocks: &[u64]| {
+            blocks.iter().for_each(|block| pattern.submitted(&write(*block), 4096));
+            pattern.flushed()
+        };
+        assert!(!flushed(&[0]), "nothing came before it");
+        assert!(flushed(&[1]) && flushed(&[2]));
+        assert!(!flushed(&[3, 4]), "several at once");
+        assert!(flushed(&[5]));
+        assert!(!flushed(&[9]), "somewhere else");
+        assert!(!flushed(&[]), "nothing");
+        assert!(flushed(&[10]));
     }
 }

@@ -158,6 +158,27 @@ fn operations_that_are_performed_together_have_their_own_results() {
 }
 
 #[test]
+fn operations_flushed_one_by_one_arrive_in_any_pattern() {
+    let mut rig = Rig::open(&settings(&[]), 64 * BLOCK as u64, 0).unwrap();
+    for blocks in [[0, 1, 2, 3, 4, 5, 6, 7], [20, 21, 40, 41, 42, 9, 30, 31], [50, 52, 54, 56, 55, 58, 59, 60]] {
+        for kind in [OpKind::Write, OpKind::Read] {
+            for (slot, block) in blocks.into_iter().enumerate() {
+                let mark = if kind == OpKind::Write { block as u8 } else { 0xee };
+                rig.pool.slot_mut(slot)[..BLOCK].fill(mark);
+                let op = Rig::op(kind, slot as u16, block * BLOCK as u64, BLOCK);
+                assert_eq!((rig.lane.submit(&op), rig.lane.flush()), (Submission::Accepted, Ok(())));
+            }
+            let mut out = Completions::with_room(8);
+            assert_eq!(rig.lane.reap(Wait { at_least: 8, timeout_ns: u64::MAX }, &mut out), Ok(8));
+            assert!(out.as_slice().iter().all(|done| done.result == BLOCK as i32));
+        }
+        for (slot, block) in blocks.into_iter().enumerate() {
+            assert!(rig.pool.slot_mut(slot)[..BLOCK].iter().all(|&byte| byte == block as u8), "block {block}");
+        }
+    }
+}
+
+#[test]
 fn writes_that_do_not_fit_together_are_done_as_far_as_they_fit() {
     let mut rig = Rig::open(&settings(&[("logfs_layout", Value::Size(0))]), 1 << 30, 0).unwrap();
     let length = 4 * BLOCK;

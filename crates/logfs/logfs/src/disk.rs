@@ -219,6 +219,12 @@ impl Disk {
         self.inner.borrow().device.is_memory()
     }
 
+    /// Whether the device completes transfers during submission
+    /// ([`BlockDevice::is_synchronous`]).
+    pub fn is_synchronous(&self) -> bool {
+        self.inner.borrow().device.is_synchronous()
+    }
+
     /// Requests that have not completed.
     pub fn under_way(&self) -> usize {
         self.inner.borrow().under_way
