@@ -243,10 +243,10 @@ impl Lane for OwnLane {
         if op.file as usize >= self.files {
             return Submission::Refused(libc::EBADF);
         }
-        self.pattern.submitted(op, self.block_bytes);
-        if !self.latest.accept(op, self.block_bytes) {
+        let continues = self.pattern.submitted(op, self.block_bytes);
+        if !self.latest.accept(op, continues) {
             self.shared.deliver(&mut self.latest);
-            self.latest.accept(op, self.block_bytes);
+            self.latest.accept(op, continues);
         }
         self.in_flight += 1;
         Submission::Accepted

@@ -29,11 +29,12 @@ pub(crate) async fn perform_run(
         [_, _, ..] => perform_together(fs, inode, ops, slots).await,
         _ => None,
     };
-    if let Some(mut bytes) = together {
-        for op in ops {
-            let of_op = bytes.min(op.length as usize);
-            bytes -= of_op;
-            finish(op.slot, of_op as i32);
+    if let (Some(bytes), Some(first)) = (together, ops.first()) {
+        // The last one first: the caller takes the slot that was given back last, so that the
+        // operations of the next run, too, have their slots in order, one beside the other.
+        for op in ops.iter().rev() {
+            let before = (op.offset - first.offset) as usize;
+            finish(op.slot, bytes.saturating_sub(before).min(op.length as usize) as i32);
         }
         return;
     }
@@ -47,13 +48,7 @@ pub(crate) async fn perform_run(
 /// it concerns.
 async fn perform_together(fs: &Opened, inode: InodeId, ops: &[Op], slots: PoolView) -> Option<usize> {
     let first = ops.first()?;
-    let mut buffers = Vec::with_capacity(ops.len());
-    for op in ops {
-        let bytes = slots.range_ptr(usize::from(op.slot), op.buffer_offset as usize, op.length as usize);
-        let bytes = bytes.and_then(NonNull::new).filter(|bytes| bytes.addr().get().is_multiple_of(ALIGNMENT))?;
-        // SAFETY: as for reading.
-        buffers.push(unsafe { Buffer::lent(bytes, op.length as usize) });
-    }
+    let buffers = lend(ops, slots)?;
     match first.kind {
         OpKind::Read => fs.read_vectored(inode, first.offset, buffers).await.ok().map(|(bytes, _)| bytes),
         OpKind::Write => {
@@ -62,6 +57,22 @@ async fn perform_together(fs: &Opened, inode: InodeId, ops: &[Op], slots: PoolVi
         }
         _ => None,
     }
+}
+
+/// The memory of operations, in as few buffers as possible; nothing if it is not aligned.
+fn lend(ops: &[Op], slots: PoolView) -> Option<Vec<Buffer>> {
+    let mut ranges: Vec<(NonNull<u8>, usize)> = Vec::with_capacity(ops.len());
+    for op in ops {
+        let length = op.length as usize;
+        let start = slots.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).and_then(NonNull::new)?;
+        match ranges.last_mut() {
+            Some((before, total)) if before.addr().get() + *total == start.addr().get() => *total += length,
+            _ if start.addr().get().is_multiple_of(ALIGNMENT) => ranges.push((start, length)),
+            _ => return None,
+        }
+    }
+    // SAFETY: as for reading; ranges beside each other lie in the same pool.
+    Some(ranges.into_iter().map(|(start, length)| unsafe { Buffer::lent(start, length) }).collect())
 }
 
 /// The result of an operation: bytes, or a negative errno.

@@ -12,12 +12,10 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Adds an operation if there is none, or if it can be performed together with the others.
-    /// `block_bytes` is the file system's block size. Lengths are limited as those of the requests
-    /// that a disk merges: the first operation ends with the last.
-    pub(crate) fn accept(&mut self, op: &Op, block_bytes: u32) -> bool {
+    /// Adds an operation if there is none, or if it continues the last one and there is room.
+    pub(crate) fn accept(&mut self, op: &Op, continues: bool) -> bool {
         let fits = self.bytes + u64::from(op.length) <= MERGED_MOST_BYTES;
-        let is_accepted = self.ops.last().is_none_or(|last| fits && continues(op, last, block_bytes));
+        let is_accepted = self.ops.is_empty() || (continues && fits);
         if is_accepted {
             self.ops.push(*op);
             self.bytes += u64::from(op.length);
@@ -35,15 +33,6 @@ impl Run {
     }
 }
 
-/// Whether an operation can be performed together with the one before it.
-fn continues(op: &Op, last: &Op, block_bytes: u32) -> bool {
-    let is_small =
-        |op: &Op| op.length > 0 && op.length.is_multiple_of(block_bytes) && u64::from(op.length) < UNMERGED_BYTES;
-    let moves_bytes = op.kind == last.kind && matches!(op.kind, OpKind::Read | OpKind::Write);
-    let goes_on = op.file == last.file && op.offset == last.offset + u64::from(last.length);
-    moves_bytes && goes_on && is_small(op) && is_small(last)
-}
-
 /// How operations are submitted.
 #[derive(Debug, Default)]
 pub(crate) struct Pattern {
@@ -55,10 +44,12 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    pub(crate) fn submitted(&mut self, op: &Op, block_bytes: u32) {
+    /// Notes an operation. Returns whether it continues the one before it.
+    pub(crate) fn submitted(&mut self, op: &Op, block_bytes: u32) -> bool {
         self.continues = self.last.is_some_and(|last| continues(op, &last, block_bytes));
         self.last = Some(*op);
         self.unflushed += 1;
+        self.continues
     }
 
     /// Notes a flush. Returns whether another operation is likely to continue what was submitted,
@@ -66,6 +57,16 @@ impl Pattern {
     pub(crate) fn flushed(&mut self) -> bool {
         std::mem::take(&mut self.unflushed) == 1 && self.continues
     }
+}
+
+/// Whether an operation begins where the one before it ends, and both are small: they are requests
+/// that a disk would merge, too. `block_bytes` is the file system's block size.
+fn continues(op: &Op, last: &Op, block_bytes: u32) -> bool {
+    let is_small =
+        |op: &Op| op.length > 0 && op.length.is_multiple_of(block_bytes) && u64::from(op.length) < UNMERGED_BYTES;
+    let moves_bytes = op.kind == last.kind && matches!(op.kind, OpKind::Read | OpKind::Write);
+    let goes_on = op.file == last.file && op.offset == last.offset + u64::from(last.length);
+    moves_bytes && goes_on && is_small(op) && is_small(last)
 }
 
 #[cfg(test)]
@@ -78,8 +79,8 @@ mod tests {
 
     /// How many of the operations one run accepts.
     fn accepted(ops: &[Op]) -> usize {
-        let mut run = Run::default();
-        let count = ops.iter().take_while(|op| run.accept(op, 4096)).count();
+        let (mut run, mut pattern) = (Run::default(), Pattern::default());
+        let count = ops.iter().take_while(|op| run.accept(op, pattern.submitted(op, 4096))).count();
         assert_eq!(run.ops().len(), count);
         count
     }
@@ -102,9 +103,9 @@ mod tests {
             assert_eq!(accepted(&[first, other]), 1);
         }
         let mut run = Run::default();
-        assert!(run.accept(&first, 4096) && run.accept(&op(Write, 12_288, 4096), 4096));
+        assert!(run.accept(&first, false) && run.accept(&op(Write, 12_288, 4096), true));
         run.clear();
-        assert!(run.accept(&op(Sync, 0, 0), 4096), "an empty run accepts anything");
+        assert!(run.accept(&op(Sync, 0, 0), false), "an empty run accepts anything");
     }
 
     #[test]
@@ -112,7 +113,9 @@ mod tests {
         let write = |block: u64| op(OpKind::Write, block * 4096, 4096);
         let mut pattern = Pattern::default();
         let mut flushed = |blocks: &[u64]| {
-            blocks.iter().for_each(|block| pattern.submitted(&write(*block), 4096));
+            for block in blocks {
+                pattern.submitted(&write(*block), 4096);
+            }
             pattern.flushed()
         };
         assert!(!flushed(&[0]), "nothing came before it");

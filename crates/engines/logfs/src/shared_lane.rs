@@ -17,7 +17,7 @@ use crate::files;
 use crate::opened::Opened;
 use crate::options::Requested;
 use crate::perform::perform_run;
-use crate::run::Run;
+use crate::run::{Pattern, Run};
 use crate::service::Service;
 
 /// A lane of one worker.
@@ -31,6 +31,7 @@ pub(crate) struct SharedLane {
     block_bytes: u32,
     /// What was submitted last, and may still grow.
     latest: Run,
+    pattern: Pattern,
     /// For time-outs only.
     clock: Clock,
     /// Dropping the last lane ends it.
@@ -108,6 +109,7 @@ impl SharedLane {
             depth: request.depth,
             block_bytes,
             latest: Run::default(),
+            pattern: Pattern::default(),
             clock: Clock::monotonic(),
             _service: service,
         })
@@ -144,9 +146,10 @@ impl Lane for SharedLane {
         if op.file as usize >= self.inodes.len() {
             return Submission::Refused(libc::EBADF);
         }
-        if !self.latest.accept(op, self.block_bytes) {
+        let continues = self.pattern.submitted(op, self.block_bytes);
+        if !self.latest.accept(op, continues) {
             self.send();
-            self.latest.accept(op, self.block_bytes);
+            self.latest.accept(op, continues);
         }
         self.in_flight += 1;
         Submission::Accepted
