@@ -2,7 +2,7 @@
 //! share.
 
 use iolab_disk::Buffer;
-use iolab_logfs::{Error, InodeId, InodeKind, LogFs, Owner, Volume};
+use iolab_logfs::{Error, InodeId, InodeKind, Layout, LogFs, Owner, Span, Volume};
 
 /// Clones refer to the same file system.
 #[derive(Debug, Clone)]
@@ -15,11 +15,10 @@ pub(crate) enum Opened {
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
 impl Opened {
-    /// Size of a block of the file system.
-    pub(crate) fn block_bytes(&self) -> u32 {
+    pub(crate) fn layout(&self) -> Layout {
         match self {
-            Opened::Own(fs) => fs.layout().block_bytes,
-            Opened::Shared(volume) => volume.layout().block_bytes,
+            Opened::Own(fs) => fs.layout(),
+            Opened::Shared(volume) => volume.layout(),
         }
     }
 
@@ -105,10 +104,15 @@ impl Opened {
         }
     }
 
-    pub(crate) async fn write_vectored(&self, inode: InodeId, offset: u64, buffers: Vec<Buffer>) -> Result<(), Error> {
+    pub(crate) async fn write_vectored(
+        &self,
+        inode: InodeId,
+        spans: &[Span],
+        buffers: Vec<Buffer>,
+    ) -> Result<(), Error> {
         match self {
-            Opened::Own(fs) => fs.write_vectored(inode, offset, buffers).await,
-            Opened::Shared(volume) => volume.write_vectored(inode, offset, buffers).await,
+            Opened::Own(fs) => fs.write_vectored(inode, spans, buffers).await,
+            Opened::Shared(volume) => volume.write_vectored(inode, spans, buffers).await,
         }
     }
 

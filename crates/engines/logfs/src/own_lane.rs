@@ -33,7 +33,6 @@ pub(crate) struct OwnLane {
     files: usize,
     in_flight: usize,
     depth: usize,
-    block_bytes: u32,
     /// What was submitted last, and may still grow.
     latest: Run,
     pattern: Pattern,
@@ -171,9 +170,8 @@ impl OwnLane {
             executor.spawner().spawn(task);
         }
         let mut lane = OwnLane {
-            block_bytes: opened.block_bytes(),
             latest: Run::default(),
-            pattern: Pattern::default(),
+            pattern: Pattern::new(&opened.layout()),
             is_synchronous: disk.is_synchronous(),
             fs: Some(fs),
             executor,
@@ -243,21 +241,21 @@ impl Lane for OwnLane {
         if op.file as usize >= self.files {
             return Submission::Refused(libc::EBADF);
         }
-        let continues = self.pattern.submitted(op, self.block_bytes);
-        if !self.latest.accept(op, continues) {
+        let joins = self.pattern.submitted(op);
+        if !self.latest.accept(op, joins) {
             self.shared.deliver(&mut self.latest);
-            self.latest.accept(op, continues);
+            self.latest.accept(op, joins);
         }
         self.in_flight += 1;
         Submission::Accepted
     }
 
     /// Starts what was submitted. For a device that transfers during submission, half of the queue
-    /// is gathered first if operations that continue each other are submitted one by one: each
-    /// would be a transfer of its own otherwise.
+    /// is gathered first if operations that go together are submitted one by one: each would be a
+    /// transfer of its own otherwise.
     fn flush(&mut self) -> Result<(), LaneError> {
-        let goes_on = self.pattern.flushed();
-        if self.is_synchronous && goes_on && self.latest.ops().len() < self.depth / 2 {
+        let expects_more = self.pattern.flushed();
+        if self.is_synchronous && expects_more && self.latest.ops().len() < self.depth / 2 {
             return Ok(());
         }
         self.shared.deliver(&mut self.latest);

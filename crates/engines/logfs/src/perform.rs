@@ -11,6 +11,7 @@ use iolab_logfs::{Error, InodeId};
 use iolab_memory::PoolView;
 
 use crate::opened::Opened;
+use crate::run::spans;
 
 /// Addresses for direct transfers are multiples of this, which suffices for every common device
 /// (`dma_alignment` of the kernel's queues is less).
@@ -29,11 +30,12 @@ pub(crate) async fn perform_run(
         [_, _, ..] => perform_together(fs, inode, ops, slots).await,
         _ => None,
     };
-    if let (Some(bytes), Some(first)) = (together, ops.first()) {
+    if let Some(bytes) = together {
+        let mut before: usize = ops.iter().map(|op| op.length as usize).sum();
         // The last one first: the caller takes the slot that was given back last, so that the
         // operations of the next run, too, have their slots in order, one beside the other.
         for op in ops.iter().rev() {
-            let before = (op.offset - first.offset) as usize;
+            before -= op.length as usize;
             finish(op.slot, bytes.saturating_sub(before).min(op.length as usize) as i32);
         }
         return;
@@ -53,7 +55,7 @@ async fn perform_together(fs: &Opened, inode: InodeId, ops: &[Op], slots: PoolVi
         OpKind::Read => fs.read_vectored(inode, first.offset, buffers).await.ok().map(|(bytes, _)| bytes),
         OpKind::Write => {
             let bytes = buffers.iter().map(|buffer| buffer.len()).sum();
-            fs.write_vectored(inode, first.offset, buffers).await.ok().map(|()| bytes)
+            fs.write_vectored(inode, &spans(ops), buffers).await.ok().map(|()| bytes)
         }
         _ => None,
     }

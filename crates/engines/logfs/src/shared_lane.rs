@@ -28,7 +28,6 @@ pub(crate) struct SharedLane {
     done: Arc<Done>,
     in_flight: usize,
     depth: usize,
-    block_bytes: u32,
     /// What was submitted last, and may still grow.
     latest: Run,
     pattern: Pattern,
@@ -90,12 +89,12 @@ impl SharedLane {
             let opened = Opened::Shared(volume);
             let prepared = files::prepare(&opened, &files, layout_bytes, seed).await;
             // The caller waits for this.
-            let _gone = sender.send(prepared.map(|inodes| (inodes, opened.block_bytes())));
+            let _gone = sender.send(prepared.map(|inodes| (inodes, opened.layout())));
         };
         let closed = |_| (String::new(), Error::Closed);
         let prepared =
             core.send(preparing).map_err(closed).and_then(|()| receiver.recv().unwrap_or(Err(closed(Error::Closed))));
-        let (inodes, block_bytes) = prepared.map_err(|(file, error)| {
+        let (inodes, layout) = prepared.map_err(|(file, error)| {
             let advice = if error == Error::NoSpace { "; use a larger image, or lower size" } else { "" };
             refused(&format!("creating {file} on {}", service.name), &error, advice)
         })?;
@@ -107,9 +106,8 @@ impl SharedLane {
             done: Arc::new(done),
             in_flight: 0,
             depth: request.depth,
-            block_bytes,
             latest: Run::default(),
-            pattern: Pattern::default(),
+            pattern: Pattern::new(&layout),
             clock: Clock::monotonic(),
             _service: service,
         })
@@ -146,10 +144,10 @@ impl Lane for SharedLane {
         if op.file as usize >= self.inodes.len() {
             return Submission::Refused(libc::EBADF);
         }
-        let continues = self.pattern.submitted(op, self.block_bytes);
-        if !self.latest.accept(op, continues) {
+        let joins = self.pattern.submitted(op);
+        if !self.latest.accept(op, joins) {
             self.send();
-            self.latest.accept(op, continues);
+            self.latest.accept(op, joins);
         }
         self.in_flight += 1;
         Submission::Accepted

@@ -10,6 +10,8 @@ mod reading;
 mod vectored;
 mod writing;
 
+pub use vectored::Span;
+
 use crate::locks::Mode;
 use crate::record::{InodeId, Record};
 use crate::space::Need;

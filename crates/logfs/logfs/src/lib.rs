@@ -74,6 +74,7 @@ pub use census::Census;
 pub use cleaning::{
     Budget, CleaningDefaults, ClusterUse, Policy, ReadingCost, UnknownPolicy, reading_plan, threshold_reached,
 };
+pub use content::Span;
 pub use defragment::{DefragmentProgress, Defragmentation};
 pub use disk::Disk;
 pub use domains::{

@@ -1,34 +1,67 @@
-//! Reading and writing several buffers that continue each other in a file, as `preadv(2)` and
-//! `pwritev(2)` do: one look-up or one change, whatever their number.
+//! Reading into and writing from several buffers, as `preadv(2)` and `pwritev(2)` do: one look-up or
+//! one change, whatever their number. What is written may go to several places of the file.
 
 use iolab_disk::{Buffer, DeviceError, Divided};
 
+use super::MOST_BYTES;
 use super::reading::{gather, verify};
-use super::writing::Proofs;
+use super::writing::{Proofs, Stretches};
 use crate::allocation::Slot;
 use crate::instance::Instance;
 use crate::locks::Mode;
-use crate::record::{InodeId, SumList};
+use crate::record::{InodeId, Stretch, SumList};
 use crate::sums::add_sums_of;
 use crate::{Error, LogFs};
 
 impl LogFs {
-    /// Writes buffers one behind the other, the first at `offset`: one write, which costs little
-    /// more than that of a single buffer. Buffers of whole blocks are written straight from their
-    /// memory; if there are others, all are copied.
+    /// Writes the content of the buffers, one behind the other, to spans of the file, one after the
+    /// other. Where spans overlap, the later one counts. Buffers and spans of whole blocks are one
+    /// change, which costs little more than one write, and go straight to the disk, where they lie
+    /// beside each other. Others are copied, and are a write for each span, or for several that
+    /// continue each other.
     ///
     /// # Errors
-    /// As [`LogFs::write`].
-    pub async fn write_vectored(&self, inode: InodeId, offset: u64, buffers: Vec<Buffer>) -> Result<(), Error> {
-        let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
-        let length = length_of(&buffers);
-        if !self.goes_whole(length) || !self.are_blocks(&buffers) {
-            let content: Vec<&[u8]> = buffers.iter().map(|buffer| &buffer[..]).collect();
-            return self.write_locked(inode, offset, &content.concat()).await;
+    /// As [`LogFs::write`]; [`Error::Invalid`] when the spans are not as long as the buffers.
+    pub async fn write_vectored(&self, inode: InodeId, spans: &[Span], buffers: Vec<Buffer>) -> Result<(), Error> {
+        if spans.iter().map(|span| span.length).sum::<u64>() != length_of(&buffers) {
+            return Err(Error::Invalid("the spans are not as long as the buffers"));
         }
-        let slots = self.find_room(inode, offset, length).await?;
+        let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
+        if !self.is_one_change(spans, &buffers) {
+            return self.write_spans(inode, spans, &buffers).await;
+        }
+        if spans.iter().any(|span| span.offset.checked_add(span.length).is_none_or(|end| end > MOST_BYTES)) {
+            return Err(Error::TooLarge);
+        }
+        let slots = self.find_room(inode, 0, length_of(&buffers)).await?;
         let (written, proofs) = write_slots(&self.0, &slots, buffers).await;
-        self.record(inode, offset, &slots, proofs, written)
+        let stretches = stretches(spans, &slots, &proofs, u64::from(self.0.layout.block_bytes));
+        self.record(inode, &slots, stretches, written)
+    }
+
+    fn is_one_change(&self, spans: &[Span], buffers: &[Buffer]) -> bool {
+        let layout = &self.0.layout;
+        let (length, block_bytes) = (length_of(buffers), u64::from(layout.block_bytes));
+        // Clusters end within spans.
+        let records = spans.len() + (length / u64::from(layout.cluster_bytes)) as usize + 2;
+        let are_blocks = spans.iter().all(|span| span.length > 0 && span.length.is_multiple_of(block_bytes));
+        layout.goes_whole(length)
+            && are_blocks
+            && self.are_blocks(buffers)
+            && (spans.len() == 1 || layout.fits_group(records, length / block_bytes))
+    }
+
+    async fn write_spans(&self, inode: InodeId, spans: &[Span], buffers: &[Buffer]) -> Result<(), Error> {
+        let content: Vec<&[u8]> = buffers.iter().map(|buffer| &buffer[..]).collect();
+        let content = content.concat();
+        let mut rest = &content[..];
+        for spans in spans.chunk_by(|one, next| one.offset.checked_add(one.length) == Some(next.offset)) {
+            let length: u64 = spans.iter().map(|span| span.length).sum();
+            let (now, later) = rest.split_at(length as usize);
+            self.write_locked(inode, spans[0].offset, now).await?;
+            rest = later;
+        }
+        Ok(())
     }
 
     /// Reads from `offset` into buffers, one behind the other: one read. Returns the number of
@@ -97,6 +130,15 @@ impl LogFs {
     }
 }
 
+/// A range of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Where it begins, bytes.
+    pub offset: u64,
+    /// How long it is, bytes.
+    pub length: u64,
+}
+
 fn length_of(buffers: &[Buffer]) -> u64 {
     buffers.iter().map(|buffer| buffer.len() as u64).sum()
 }
@@ -118,6 +160,25 @@ async fn write_slots(instance: &Instance, slots: &[Slot], buffers: Vec<Buffer>) 
         result = result.and(write.await.map(drop));
     }
     (result, proofs)
+}
+
+/// The stretches of spans whose content was written to the slots, one behind the other. Slots and
+/// spans are whole blocks, and as long as each other in total.
+fn stretches(spans: &[Span], slots: &[Slot], proofs: &Proofs, block_bytes: u64) -> Stretches {
+    let mut rest = Rest { slots, slot: 0, used: 0 };
+    let mut stretches = Stretches::with_capacity(spans.len());
+    for span in spans {
+        let (mut offset, end) = (span.offset, span.offset + span.length);
+        while offset < end
+            && let Some((slot, place, length)) = rest.take((end - offset) as usize)
+        {
+            let first = ((place - slots[slot].0) / block_bytes) as usize;
+            let sums = &proofs[slot][first..first + length / block_bytes as usize];
+            stretches.push((Stretch { offset, length: length as u64, place }, SumList::from_slice(sums)));
+            offset += length as u64;
+        }
+    }
+    stretches
 }
 
 /// Reads from the places, which are as long in total as the buffers.

@@ -66,7 +66,7 @@ impl LogFs {
 
     async fn write_owned(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<()> {
         let length = buffer.len() as u64;
-        if !self.goes_whole(length) {
+        if !self.0.layout.goes_whole(length) {
             return (self.write_locked(inode, offset, &buffer).await, Some(buffer));
         }
         let slots = match self.find_room(inode, offset, length).await {
@@ -74,15 +74,7 @@ impl LogFs {
             Err(error) => return (Err(error), Some(buffer)),
         };
         let (written, proofs, buffer) = send(&self.0, &slots, buffer).await;
-        (self.record(inode, offset, &slots, proofs, written), buffer)
-    }
-
-    /// Whether content of this length is written from its memory, as one change.
-    pub(super) fn goes_whole(&self, length: u64) -> bool {
-        let layout = &self.0.layout;
-        length.is_multiple_of(u64::from(layout.block_bytes))
-            && length > u64::from(layout.small_max_bytes)
-            && length <= layout.atomic_write_bytes()
+        (self.record(inode, &slots, stretches(offset, &slots, proofs), written), buffer)
     }
 
     /// Checks a write and reserves room for it, as an extent.
@@ -102,17 +94,16 @@ impl LogFs {
             .ok_or(Error::NoSpace)
     }
 
-    /// Makes written content part of the file, and unpins its clusters.
+    /// Makes what was written to the slots part of the file, and unpins their clusters.
     pub(super) fn record(
         &self,
         inode: InodeId,
-        offset: u64,
         slots: &[Slot],
-        proofs: Proofs,
+        stretches: Stretches,
         written: Result<(), DeviceError>,
     ) -> Result<(), Error> {
         let committed = match written {
-            Ok(()) => self.commit_extents(inode, offset, slots, proofs),
+            Ok(()) => self.commit_stretches(inode, stretches),
             Err(error) => Err(Error::Device(error)),
         };
         let mut state = self.0.state.borrow_mut();
@@ -155,22 +146,31 @@ impl LogFs {
         }
         let slots = self.find_room(inode, offset, length).await?;
         let written = write_slots(instance, &instance.disk, &slots, content).await;
-        self.record(inode, offset, &slots, proofs(&slots, content, instance.layout.block_bytes), written)
+        let proofs = proofs(&slots, content, instance.layout.block_bytes);
+        self.record(inode, &slots, stretches(offset, &slots, proofs), written)
     }
 
-    fn commit_extents(&self, inode: InodeId, offset: u64, slots: &[Slot], proofs: Proofs) -> Result<(), Error> {
+    fn commit_stretches(&self, inode: InodeId, stretches: Stretches) -> Result<(), Error> {
         // The file may have been deleted meanwhile.
         self.check_file(inode)?;
         let time = self.0.now();
-        let mut done = 0;
-        let record = |((place, length), sums): (&Slot, SumList)| {
-            let stretch = Stretch { offset: offset + done, length: *length, place: *place };
-            done += length;
-            Record::WriteExtent { inode, stretch, proof: Proof::Blocks(sums), time }
-        };
-        let records: SmallVec<[Record; 1]> = slots.iter().zip(proofs).map(record).collect();
+        let record = |(stretch, sums)| Record::WriteExtent { inode, stretch, proof: Proof::Blocks(sums), time };
+        let records: SmallVec<[Record; 1]> = stretches.into_iter().map(record).collect();
         self.0.commit(&records).map(drop)
     }
+}
+
+/// Stretches of a file that were written, each within a cluster, and the checksums of its blocks.
+pub(super) type Stretches = SmallVec<[(Stretch, SumList); 1]>;
+
+/// The stretches of content from `offset` on that was written to the slots.
+fn stretches(mut offset: u64, slots: &[Slot], proofs: Proofs) -> Stretches {
+    let stretch = |((place, length), sums): (&Slot, SumList)| {
+        let stretch = Stretch { offset, length: *length, place: *place };
+        offset += length;
+        (stretch, sums)
+    };
+    slots.iter().zip(proofs).map(stretch).collect()
 }
 
 /// The checksums of the blocks of each slot.

@@ -4,7 +4,7 @@ use iolab_disk::Buffer;
 
 use super::volume::{Answered, Volume};
 use crate::record::InodeId;
-use crate::{DefragmentProgress, Error, LogFs};
+use crate::{DefragmentProgress, Error, LogFs, Span};
 
 /// The result of a call with a buffer, and the buffer unless the device or the other core lost it.
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
@@ -122,9 +122,15 @@ impl Volume {
     ///
     /// # Errors
     /// As [`LogFs::write_vectored`].
-    pub fn write_vectored(&self, inode: InodeId, offset: u64, buffers: Vec<Buffer>) -> Answered<'_, Result<(), Error>> {
+    pub fn write_vectored<'a>(
+        &'a self,
+        inode: InodeId,
+        spans: &[Span],
+        buffers: Vec<Buffer>,
+    ) -> Answered<'a, Result<(), Error>> {
+        let spans = spans.to_vec();
         Box::pin(async move {
-            self.with_owner(inode, async move |fs: LogFs| fs.write_vectored(inode, offset, buffers).await).await
+            self.with_owner(inode, async move |fs: LogFs| fs.write_vectored(inode, &spans, buffers).await).await
         })
     }
 

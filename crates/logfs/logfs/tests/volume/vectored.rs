@@ -1,11 +1,11 @@
-//! Reads of several buffers whose content is scattered over the disk or damaged.
+//! Several buffers: content that is scattered over the disk or damaged, and writes to several places.
 
 use iolab_disk::{Buffer, RamDisk};
 use iolab_executor::ReadyOrder;
-use iolab_logfs::{Error, InodeId, LogFs, Owner};
+use iolab_logfs::{Error, InodeId, LogFs, Owner, Span};
 
 use crate::rig::load::bytes;
-use crate::rig::{BLOCK, Bench, empty_image};
+use crate::rig::{BLOCK, Bench, CLUSTER, Random, empty_image};
 
 const BLOCKS: usize = 24;
 const LENGTH: usize = BLOCKS * BLOCK as usize;
@@ -71,4 +71,40 @@ fn damage_to_one_of_several_buffers_is_reported() {
     }
     let behind = bench.run(fs.read_vectored(file, 6 * u64::from(BLOCK), cut(&[0; LENGTH], 1)));
     assert_eq!(behind.map(|(count, _)| count), Ok(LENGTH - 6 * BLOCK as usize));
+}
+
+#[test]
+fn spans_anywhere_in_a_file_are_written_in_their_order() {
+    let disk = RamDisk::with_contents(empty_image(60), BLOCK);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
+    let fs = bench.open();
+    let file = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
+    let (mut random, mut expected) = (Random(5), Vec::new());
+    for round in 0..200_u64 {
+        // Whole blocks, which are one change, and sometimes others, which are not.
+        let unit = if round % 4 == 3 { 100 } else { u64::from(BLOCK) };
+        let span = |random: &mut Random| Span { offset: random.below(60) * unit, length: (random.below(3) + 1) * unit };
+        let spans: Vec<Span> = (0..random.below(20) + 1).map(|_| span(&mut random)).collect();
+        let content = bytes(round as u8, spans.iter().map(|span| span.length as usize).sum());
+        assert!(content.len() < 4 * CLUSTER as usize, "shorter than the longest change");
+        let piece = (random.below(5) + 1) * unit;
+        let buffers = content.chunks(piece as usize).map(|piece| Buffer::padded(piece, 1)).collect();
+        bench.run(fs.write_vectored(file, &spans, buffers)).unwrap();
+        let mut rest = &content[..];
+        for span in spans {
+            let (now, later) = rest.split_at(span.length as usize);
+            let (from, end) = (span.offset as usize, (span.offset + span.length) as usize);
+            expected.resize(expected.len().max(end), 0);
+            expected[from..end].copy_from_slice(now);
+            rest = later;
+        }
+        assert!(bench.run(fs.read(file, 0, 1 << 20)).unwrap() == expected, "round {round}");
+    }
+    let wrong = bench.run(fs.write_vectored(file, &[Span { offset: 0, length: 5 }], cut(&[0; 512], 1)));
+    assert!(matches!(wrong, Err(Error::Invalid(_))));
+    let far = [Span { offset: i64::MAX as u64 / 512 * 512, length: 512 }];
+    assert_eq!(bench.run(fs.write_vectored(file, &far, cut(&[0; 512], 1))), Err(Error::TooLarge));
+    bench.run(fs.close()).unwrap();
+    let fs = bench.open();
+    assert!(bench.run(fs.read(file, 0, 1 << 20)).unwrap() == expected, "after the next opening");
 }

@@ -1,7 +1,7 @@
 //! Random operations, applied to a file system and to the model, with results compared.
 
 use iolab_disk::Buffer;
-use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner, Volume};
+use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner, Span, Volume};
 
 use super::model::{Model, What};
 use super::{BLOCK, CLUSTER, Random};
@@ -55,6 +55,16 @@ fn length(random: &mut Random, most: u64) -> usize {
 /// Length of the pieces that content is divided into: one to three blocks.
 fn piece_bytes(choice: u8) -> usize {
     BLOCK as usize * (1 + choice as usize / 3 % 3)
+}
+
+/// The range in one or two spans.
+fn spans(offset: u64, length: usize, choice: u8) -> Vec<Span> {
+    let length = length as u64;
+    let first = u64::from(BLOCK) * (1 + u64::from(choice) / 16);
+    if choice.is_multiple_of(2) || first >= length {
+        return vec![Span { offset, length }];
+    }
+    vec![Span { offset, length: first }, Span { offset: offset + first, length: length - first }]
 }
 
 /// The next random step.
@@ -239,7 +249,9 @@ macro_rules! performs {
                 let buffer = || Buffer::padded(&bytes, 1);
                 let pieces = || bytes.chunks(piece_bytes(mark)).map(|piece| Buffer::padded(piece, 1)).collect();
                 let found = match (offset, mark % 3) {
-                    (Some(offset), 1) => fs.write_vectored(inode, offset, pieces()).await.map(|()| offset),
+                    (Some(offset), 1) => {
+                        fs.write_vectored(inode, &spans(offset, length, mark), pieces()).await.map(|()| offset)
+                    }
                     (Some(offset), 0) => fs.write(inode, offset, &bytes).await.map(|()| offset),
                     (Some(offset), _) => {
                         given_back(fs.write_buffer(inode, offset, buffer()).await, &bytes).map(|()| offset)
