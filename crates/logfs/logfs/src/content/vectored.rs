@@ -1,5 +1,5 @@
-//! Reading into and writing from several buffers, as `preadv(2)` and `pwritev(2)` do: one look-up or
-//! one change, whatever their number. What is written may go to several places of the file.
+//! Reading into and writing from several buffers, as `preadv(2)` and `pwritev(2)` do: one look-up
+//! or one change, whatever their number. What is written may go to several places of the file.
 
 use iolab_disk::{Buffer, DeviceError, Divided};
 

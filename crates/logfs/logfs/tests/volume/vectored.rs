@@ -1,4 +1,5 @@
-//! Several buffers: content that is scattered over the disk or damaged, and writes to several places.
+//! Several buffers: content that is scattered over the disk or damaged, and writes to several
+//! places.
 
 use iolab_disk::{Buffer, RamDisk};
 use iolab_executor::ReadyOrder;
