@@ -23,7 +23,8 @@ impl LogFs {
     /// # Errors
     /// As [`LogFs::write`]; [`Error::Invalid`] when the spans are not as long as the buffers.
     pub async fn write_vectored(&self, inode: InodeId, spans: &[Span], buffers: Vec<Buffer>) -> Result<(), Error> {
-        if spans.iter().map(|span| span.length).sum::<u64>() != length_of(&buffers) {
+        let spanned = spans.iter().try_fold(0_u64, |total, span| total.checked_add(span.length));
+        if spanned != Some(length_of(&buffers)) {
             return Err(Error::Invalid("the spans are not as long as the buffers"));
         }
         let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
