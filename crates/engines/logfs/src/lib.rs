@@ -6,9 +6,9 @@
 //!  reap  ◀─ finished operations ◀──────┘                          (the executor's driver: reap gives it the turn)
 //! ```
 //!
-//! Small reads or writes that are submitted together and continue each other in a file are one
-//! run, which goes to the mailbox of its first slot: the file system does most of its work once for
-//! all of them.
+//! Small writes to one file that are submitted together, and small reads that continue each other,
+//! are one run, which goes to the mailbox of its first slot: the file system does most of its work
+//! once for all of them.
 //!
 //! A lane has its own domain of a file system, and works on it in the thread that drives it:
 //! nothing runs between two calls. With `logfs_shared`, all lanes share one file system instead,
@@ -56,8 +56,8 @@ impl Engine for Logfs {
             system; it accesses the device with O_DIRECT through io_uring, or through native AIO where io_uring \
             would need threads. Writes beyond the end extend a file, trims punch holes, fsync and fdatasync write \
             the metadata log and flush the device. sync_file_range does nothing, because data is on the device when \
-            a write completes. Small reads or writes that are submitted together and continue each other in a \
-            file are performed as one. Each worker has its own domain (iolab fs mkfs --domains), or all share one file system (logfs_shared).",
+            a write completes. Small writes to one file that are submitted together are performed as one, and \
+            so are small reads that continue each other. Each worker has its own domain (iolab fs mkfs --domains), or all share one file system (logfs_shared).",
         options: &options::OPTIONS,
         capabilities: Capabilities {
             files: FileUse::Nothing,

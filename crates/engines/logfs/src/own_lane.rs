@@ -21,7 +21,7 @@ use crate::device::{Claimed, claim};
 use crate::files;
 use crate::opened::Opened;
 use crate::options::Requested;
-use crate::perform::perform_run;
+use crate::perform::{are_aligned, perform_run};
 use crate::run::{Pattern, Run};
 
 /// A lane on files of a file system that no other worker uses.
@@ -36,8 +36,6 @@ pub(crate) struct OwnLane {
     /// What was submitted last, and may still grow.
     latest: Run,
     pattern: Pattern,
-    /// Whether the device transfers during submission.
-    is_synchronous: bool,
     /// For time-outs only.
     clock: Clock,
     notes: Vec<String>,
@@ -171,8 +169,7 @@ impl OwnLane {
         }
         let mut lane = OwnLane {
             latest: Run::default(),
-            pattern: Pattern::new(&opened.layout()),
-            is_synchronous: disk.is_synchronous(),
+            pattern: Pattern::new(&opened.layout(), are_aligned(request.buffers)),
             fs: Some(fs),
             executor,
             disk,
@@ -255,7 +252,7 @@ impl Lane for OwnLane {
     /// transfer of its own otherwise.
     fn flush(&mut self) -> Result<(), LaneError> {
         let expects_more = self.pattern.flushed();
-        if self.is_synchronous && expects_more && self.latest.ops().len() < self.depth / 2 {
+        if expects_more && self.latest.ops().len() < self.depth / 2 && self.disk.is_synchronous() {
             return Ok(());
         }
         self.shared.deliver(&mut self.latest);

@@ -17,6 +17,11 @@ use crate::run::spans;
 /// (`dma_alignment` of the kernel's queues is less).
 const ALIGNMENT: usize = 512;
 
+/// Whether the device can transfer to and from the slots themselves.
+pub(crate) fn are_aligned(slots: PoolView) -> bool {
+    slots.range_ptr(0, 0, 0).is_some_and(|start| start.addr().is_multiple_of(ALIGNMENT))
+}
+
 /// Performs operations that are done together, and reports the result of each slot: bytes, or a
 /// negative errno.
 pub(crate) async fn perform_run(

@@ -64,11 +64,13 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     /// Nothing is submitted yet. Operations join others if they are so small that a disk would
-    /// merge their transfers, but no writes for the log.
-    pub(crate) fn new(layout: &Layout) -> Pattern {
+    /// merge their transfers, but no writes for the log. None does if slots have to be copied
+    /// because they are not aligned.
+    pub(crate) fn new(layout: &Layout, are_aligned: bool) -> Pattern {
+        let most = if are_aligned { UNMERGED_BYTES as u32 } else { 0 };
         Pattern {
             block_bytes: layout.block_bytes,
-            lengths: layout.small_max_bytes + 1..UNMERGED_BYTES as u32,
+            lengths: layout.small_max_bytes + 1..most,
             last: None,
             joins: false,
             unflushed: 0,

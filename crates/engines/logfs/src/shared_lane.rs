@@ -16,7 +16,7 @@ use crate::device::refused;
 use crate::files;
 use crate::opened::Opened;
 use crate::options::Requested;
-use crate::perform::perform_run;
+use crate::perform::{are_aligned, perform_run};
 use crate::run::{Pattern, Run};
 use crate::service::Service;
 
@@ -107,7 +107,7 @@ impl SharedLane {
             in_flight: 0,
             depth: request.depth,
             latest: Run::default(),
-            pattern: Pattern::new(&layout),
+            pattern: Pattern::new(&layout, are_aligned(request.buffers)),
             clock: Clock::monotonic(),
             _service: service,
         })

@@ -20,6 +20,12 @@ use crate::{Error, LogFs};
 /// Largest size of a file, bytes.
 const MOST_BYTES: u64 = i64::MAX as u64;
 
+/// Refuses a range of a file that ends beyond the largest size.
+fn check_range(offset: u64, length: u64) -> Result<(), Error> {
+    let fits = offset.checked_add(length).is_some_and(|end| end <= MOST_BYTES);
+    if fits { Ok(()) } else { Err(Error::TooLarge) }
+}
+
 impl LogFs {
     pub(crate) fn check_file(&self, inode: InodeId) -> Result<(), Error> {
         let state = self.0.state.borrow();

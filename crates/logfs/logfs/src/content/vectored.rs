@@ -3,7 +3,7 @@
 
 use iolab_disk::{Buffer, DeviceError, Divided};
 
-use super::MOST_BYTES;
+use super::check_range;
 use super::reading::{gather, verify};
 use super::writing::{Proofs, Stretches};
 use crate::allocation::Slot;
@@ -31,9 +31,7 @@ impl LogFs {
         if !self.is_one_change(spans, &buffers) {
             return self.write_spans(inode, spans, &buffers).await;
         }
-        if spans.iter().any(|span| span.offset.checked_add(span.length).is_none_or(|end| end > MOST_BYTES)) {
-            return Err(Error::TooLarge);
-        }
+        spans.iter().try_for_each(|span| check_range(span.offset, span.length))?;
         let slots = self.find_room(inode, 0, length_of(&buffers)).await?;
         let (written, proofs) = write_slots(&self.0, &slots, buffers).await;
         let stretches = stretches(spans, &slots, &proofs, u64::from(self.0.layout.block_bytes));

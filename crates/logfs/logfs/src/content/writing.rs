@@ -3,7 +3,7 @@
 use iolab_disk::{Buffer, DeviceError, Divided};
 use smallvec::SmallVec;
 
-use super::MOST_BYTES;
+use super::check_range;
 use crate::allocation::{Slot, Slots, Stream};
 use crate::cleaner::write_slots;
 use crate::instance::{Instance, State, step_aside};
@@ -81,9 +81,7 @@ impl LogFs {
     pub(super) async fn find_room(&self, inode: InodeId, offset: u64, length: u64) -> Result<Slots, Error> {
         let instance = &self.0;
         self.check_file(inode)?;
-        if offset.checked_add(length).is_none_or(|end| end > MOST_BYTES) {
-            return Err(Error::TooLarge);
-        }
+        check_range(offset, length)?;
         let clusters = |state: &State| state.heads.clusters_for(Stream::Written, length, &instance.layout);
         instance.admit(|state| Need::Clusters(clusters(state))).await?;
         let mut state = instance.state.borrow_mut();
@@ -114,9 +112,7 @@ impl LogFs {
 
     pub(super) async fn write_locked(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
         self.check_file(inode)?;
-        if offset.checked_add(content.len() as u64).is_none_or(|end| end > MOST_BYTES) {
-            return Err(Error::TooLarge);
-        }
+        check_range(offset, content.len() as u64)?;
         let mut at = offset;
         for part in content.chunks(self.0.layout.atomic_write_bytes() as usize) {
             self.write_part(inode, at, part).await?;

@@ -5,7 +5,7 @@ use iolab_disk::{Buffer, RamDisk};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId, LogFs, Owner, Span};
 
-use crate::rig::load::bytes;
+use crate::rig::load::{bytes, joined};
 use crate::rig::{BLOCK, Bench, CLUSTER, Random, empty_image};
 
 const BLOCKS: usize = 24;
@@ -41,17 +41,15 @@ fn buffers_are_filled_whatever_lies_between_their_blocks_on_the_disk() {
         let (count, pieces) = bench.run(fs.read_vectored(file, 0, cut(&blank, blocks))).unwrap();
         let lengths: Vec<usize> = pieces.iter().map(|piece| piece.len()).collect();
         assert_eq!(lengths, cut(&blank, blocks).iter().map(|piece| piece.len()).collect::<Vec<_>>());
-        let found: Vec<u8> = pieces.iter().flat_map(|piece| piece.to_vec()).collect();
-        assert!(count == LENGTH && found == bytes(1, LENGTH), "pieces of {blocks} blocks");
+        assert!(count == LENGTH && joined(&pieces) == bytes(1, LENGTH), "pieces of {blocks} blocks");
     }
     // Over the end, and from a hole.
     let hole = LENGTH as u64 + 3 * u64::from(BLOCK);
     bench.run(fs.write(file, hole, &[7; 10])).unwrap();
     let (count, pieces) = bench.run(fs.read_vectored(file, LENGTH as u64, cut(&blank, 2))).unwrap();
     assert_eq!(count, 3 * BLOCK as usize + 10);
-    let found: Vec<u8> = pieces.iter().flat_map(|piece| piece.to_vec()).collect();
     let expected: Vec<u8> = [vec![0; 3 * BLOCK as usize], vec![7; 10]].concat();
-    assert!(found[..count] == expected);
+    assert!(joined(&pieces)[..count] == expected);
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn length(random: &mut Random, most: u64) -> usize {
     if random.below(2) == 0 { length.next_multiple_of(BLOCK as usize) } else { length }
 }
 
+/// The bytes of all buffers.
+pub(crate) fn joined(buffers: &[Buffer]) -> Vec<u8> {
+    buffers.iter().flat_map(|buffer| buffer.to_vec()).collect()
+}
+
 /// Length of the pieces that content is divided into: one to three blocks.
 fn piece_bytes(choice: u8) -> usize {
     BLOCK as usize * (1 + choice as usize / 3 % 3)
@@ -284,8 +289,7 @@ macro_rules! performs {
                 let pieces = vec![0xa5; length];
                 let pieces = pieces.chunks(piece_bytes(offset as u8)).map(|piece| Buffer::padded(piece, 1)).collect();
                 let found = fs.read_vectored(inode, offset, pieces).await;
-                let content = |pieces: Vec<Buffer>| pieces.iter().flat_map(|piece| piece.to_vec()).collect::<Vec<u8>>();
-                let found = found.map(|(count, pieces)| content(pieces)[..count].to_vec());
+                let found = found.map(|(count, pieces)| joined(&pieces)[..count].to_vec());
                 assert!(
                     found == expected,
                     "{length} bytes at {offset} of {inode:?} read into several buffers as something else"
