@@ -26,7 +26,9 @@ const STEPS: [Step; 9] = [
     }),
     ("rustdoc", |repository| {
         let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
-        run_cargo(repository, &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
+        let rustdoc = repository.root.join("xtask/check_documentation").display().to_string();
+        let flags = "-D warnings -Z unstable-options --check";
+        run_cargo(repository, &arguments, &[("RUSTDOC", &rustdoc), ("RUSTDOCFLAGS", flags)])
     }),
     ("docs", |repository| report(docs::check(repository)?)),
     ("release", |repository| run_cargo(repository, &["build", "--release", "--quiet"], &[])),
