@@ -4,9 +4,12 @@
 //! `IOLAB_LOGFS_TEST_SCALE` multiplies the number of trials; from 2 on, short scripts have three
 //! steps instead of two.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use iolab_disk::{CrashPoints, RamDisk, Survival, Traced};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId};
+use iolab_testkit::parallel;
 
 use crate::rig;
 use crate::rig::crash::run_script;
@@ -65,16 +68,18 @@ fn short_scripts_survive_a_crash_at_every_event() {
     let (image, model, inodes) = prepared();
     let alphabet = alphabet(inodes);
     let (width, length) = (alphabet.len(), if scale() > 1 { 3 } else { 2 });
-    let mut crashes = 0;
-    for number in 0..width.pow(length) {
+    let crashes = AtomicU64::new(0);
+    parallel::for_each(0..width.pow(length), |number| {
         // A sync of the file at the end, and something after it that the crash may lose.
         let mut script: Vec<Step> = (0..length).map(|at| alphabet[number / width.pow(at) % width].clone()).collect();
         script.extend([Step::Fsync(inodes[1]), Step::Write(inodes[1], 10, 9, 40)]);
         let mut steps = script.clone().into_iter();
         let history = run_script(image.clone(), model.clone(), number as u64, &mut |_, _| steps.next());
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| history.crash_everywhere(2)));
-        crashes += caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
-    }
+        let crashed = caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
+        crashes.fetch_add(crashed, Ordering::Relaxed);
+    });
+    let crashes = crashes.into_inner();
     assert!(crashes > 2_000, "{crashes} crashes");
 }
 
@@ -126,7 +131,7 @@ fn clusters_are_not_given_away_before_the_log_says_so_durably() {
     bench.run(fs.close()).unwrap();
     let image = disk.with(|bytes| bytes.to_vec());
     let inode = model.lookup(InodeId::ROOT, b"file").unwrap();
-    for seed in 0..4 * scale() {
+    parallel::for_each(0..4 * scale(), |seed| {
         let mut random = Random(seed);
         let mut script = |at: usize, _: &Model| match (at < 60, random.below(9)) {
             (false, _) => None,
@@ -135,7 +140,7 @@ fn clusters_are_not_given_away_before_the_log_says_so_durably() {
         };
         let history = run_script(image.clone(), model.clone(), seed, &mut script);
         assert!(history.crash_everywhere(1) > 100, "seed {seed}");
-    }
+    });
 }
 
 #[test]

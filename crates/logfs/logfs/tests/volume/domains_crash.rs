@@ -1,9 +1,12 @@
 //! Crashes of file systems with several domains, at every event of the device: changes within one
 //! domain, and changes that span two.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
 use iolab_disk::{CrashPoints, RamDisk, Survival, Traced};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId};
+use iolab_testkit::parallel;
 
 use crate::rig::domains::run_script;
 use crate::rig::load::{Step, perform_on_all, step};
@@ -72,16 +75,18 @@ fn short_scripts_over_two_domains_survive_a_crash_at_every_event() {
     let (image, model) = prepared();
     let alphabet = alphabet(&model);
     let (width, length) = (alphabet.len(), if scale() > 1 { 3 } else { 2 });
-    let (mut crashes, mut joint) = (0, 0);
-    for number in 0..width.pow(length) {
+    let (crashes, joint) = (AtomicU64::new(0), AtomicUsize::new(0));
+    parallel::for_each(0..width.pow(length), |number| {
         let mut script: Vec<Step> = (0..length).map(|at| alphabet[number / width.pow(at) % width].clone()).collect();
         script.extend([Step::Fsync(InodeId::ROOT), Step::Unlink(InodeId::ROOT, name("b"))]);
         let mut steps = script.clone().into_iter();
         let history = run_script(image.clone(), 2, model.clone(), number as u64, &mut |_, _| steps.next());
-        joint += history.joint.len();
+        joint.fetch_add(history.joint.len(), Ordering::Relaxed);
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| history.crash_everywhere(scale() - 1)));
-        crashes += caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
-    }
+        let crashed = caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
+        crashes.fetch_add(crashed, Ordering::Relaxed);
+    });
+    let (crashes, joint) = (crashes.into_inner(), joint.into_inner());
     assert!(crashes > 2_000 && joint > 20, "{crashes} crashes, {joint} steps of two domains");
 }
 

@@ -8,7 +8,7 @@ use iolab_executor::ReadyOrder;
 use iolab_logfs::{Error, InodeId, Repair};
 
 use super::load::{Step, perform};
-use super::model::{Model, difference, snapshot};
+use super::model::{Model, Snapshot, difference, snapshot};
 use super::{BLOCK, Bench, policy_by_turns, small_memory};
 
 /// The history of a script, in terms of the device's events.
@@ -88,51 +88,95 @@ pub(crate) fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
     }
 }
 
+/// What is found on a disk after a crash.
+struct Findings {
+    disk: RamDisk,
+    recovery: String,
+    found: Snapshot,
+}
+
+/// Checks and opens the disk that a crash leaves.
+fn look_into(image: Vec<u8>, context: &str) -> Findings {
+    let disk = RamDisk::with_contents(image, BLOCK);
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
+    let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
+    assert!(report.is_sound(), "{context}: {:?}", report.faults);
+    let opened: Result<_, Error> = bench.try_open(small_memory());
+    let (fs, recovery) = opened.unwrap_or_else(|error| panic!("{context}: {error}"));
+    Findings { found: bench.run(snapshot(&fs)), recovery: format!("{recovery:?}"), disk }
+}
+
 impl ScriptHistory {
     /// Checks what is found after a crash at `events`; returns the disk and the number of its
     /// state.
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) -> (RamDisk, usize) {
-        let disk = RamDisk::with_contents(points.image(survival), BLOCK);
-        let mut context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
-        let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
-        let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
-        assert!(report.is_sound(), "{context}: {:?}", report.faults);
-        let opened: Result<_, Error> = bench.try_open(small_memory());
-        let (fs, recovery) = opened.unwrap_or_else(|error| panic!("{context}: {error}"));
-        context += &format!(", {recovery:?}");
-        let found = bench.run(snapshot(&fs));
+        let context = self.context(events, survival);
+        let findings = look_into(points.image(survival), &context);
+        let state = self.state_of(&findings, events, context);
+        (findings.disk, state)
+    }
+
+    fn context(&self, events: usize, survival: Survival) -> String {
+        format!("crash after event {events} of {}, {survival:?}", self.trace.events())
+    }
+
+    /// The state that was found: one that the contract allows after `events`.
+    fn state_of(&self, findings: &Findings, events: usize, mut context: String) -> usize {
+        let found = &findings.found;
+        context += &format!(", {}", findings.recovery);
         let promised = self.promises.iter().filter(|(at, _)| *at <= events).map(|(_, state)| *state).max().unwrap_or(0);
         let begun = self.begun.iter().rposition(|at| *at <= events).unwrap_or(0);
         let mut best = None;
         for state in (promised..=begun).rev() {
-            match difference(&found, &self.states[state].snapshot()) {
-                None => return (disk, state),
+            match difference(found, &self.states[state].snapshot()) {
+                None => return state,
                 Some(difference) => best = best.or(Some(difference)),
             }
         }
         let elsewhere =
-            (0..self.states.len()).find(|state| difference(&found, &self.states[*state].snapshot()).is_none());
+            (0..self.states.len()).find(|state| difference(found, &self.states[*state].snapshot()).is_none());
         panic!("{context}: found state {elsewhere:?}, no state from {promised} to {begun}; in the last: {best:?}");
     }
 
     /// Crashes at every event, with nothing, everything, and `seeds` random parts of what was not
     /// safe. Returns the number of crashes.
+    ///
+    /// Many events change nothing on a disk: what was found on it is then judged again, without
+    /// opening it again.
     pub(crate) fn crash_everywhere(&self, seeds: u64) -> u64 {
         let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
         let mut crashes = 0;
+        let [mut nothing, mut everything] = [None, None];
         for events in 0..=self.trace.events() {
             points.advance(events);
-            self.check(&points, events, Survival::Nothing);
+            self.check_again(&points, events, Survival::Nothing, &mut nothing);
             crashes += 1;
             if points.doubtful() == 0 {
                 continue;
             }
-            self.check(&points, events, Survival::Everything);
+            self.check_again(&points, events, Survival::Everything, &mut everything);
             for seed in 0..seeds {
                 self.check(&points, events, Survival::Some(seed));
             }
             crashes += 1 + seeds;
         }
         crashes
+    }
+
+    /// As [`check`](Self::check), and opens the disk only if it differs from the last one.
+    fn check_again(
+        &self,
+        points: &CrashPoints<'_>,
+        events: usize,
+        survival: Survival,
+        last: &mut Option<(Vec<u8>, Findings)>,
+    ) {
+        let context = self.context(events, survival);
+        let image = points.image(survival);
+        if last.as_ref().is_some_and(|(known, _)| *known != image) {
+            *last = None;
+        }
+        let (_, findings) = last.get_or_insert_with(|| (image.clone(), look_into(image, &context)));
+        self.state_of(findings, events, context);
     }
 }

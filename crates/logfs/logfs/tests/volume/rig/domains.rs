@@ -116,26 +116,51 @@ pub(crate) fn run_script(
     history
 }
 
+/// The number of cores that open the disk after a crash at `events`: one and two in turn.
+fn cores_after(events: usize) -> usize {
+    1 + events % 2
+}
+
+/// Checks and opens the disk that a crash leaves.
+fn look_into(image: Vec<u8>, cores: usize, context: &str) -> Snapshot {
+    let mut bench = Bench::new(RamDisk::with_contents(image, BLOCK), ReadyOrder::Fair);
+    let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
+    assert!(report.is_sound(), "{context}: {:?}", report.faults);
+    let handles = bench.try_open_all(cores, small_memory());
+    let handles = handles.unwrap_or_else(|error| panic!("{context}: {error}"));
+    let found = bench.run(snapshot_all(&handles[0]));
+    let directories =
+        top(&found.iter().filter(|(path, _)| !path.is_empty()).map(|(a, b)| (a.clone(), b.clone())).collect())
+            .keys()
+            .filter(|path| found[**path].content == What::Directory)
+            .count();
+    assert_eq!(found[&Vec::new()].links as usize, 2 + directories, "{context}: links of the root");
+    found
+}
+
 impl ScriptHistory {
     /// Checks what is found after a crash at `events`.
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) {
-        let disk = RamDisk::with_contents(points.image(survival), BLOCK);
+        self.check_again(points, events, survival, &mut None);
+    }
+
+    /// As [`check`](Self::check), and opens the disk only if it differs from the last one.
+    fn check_again(
+        &self,
+        points: &CrashPoints<'_>,
+        events: usize,
+        survival: Survival,
+        last: &mut Option<(Vec<u8>, Snapshot)>,
+    ) {
         let context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
-        let mut bench = Bench::new(disk, ReadyOrder::Fair);
-        let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
-        assert!(report.is_sound(), "{context}: {:?}", report.faults);
-        let handles = bench.try_open_all(1 + events % 2, small_memory());
-        let handles = handles.unwrap_or_else(|error| panic!("{context}: {error}"));
-        let found = bench.run(snapshot_all(&handles[0]));
-        let directories =
-            top(&found.iter().filter(|(path, _)| !path.is_empty()).map(|(a, b)| (a.clone(), b.clone())).collect())
-                .keys()
-                .filter(|path| found[**path].content == What::Directory)
-                .count();
-        assert_eq!(found[&Vec::new()].links as usize, 2 + directories, "{context}: links of the root");
+        let image = points.image(survival);
+        if last.as_ref().is_some_and(|(known, _)| *known != image) {
+            *last = None;
+        }
+        let (_, found) = last.get_or_insert_with(|| (image.clone(), look_into(image, cores_after(events), &context)));
         let begun = self.begun.iter().rposition(|at| *at <= events).unwrap_or(0);
         let matching: Vec<Vec<usize>> =
-            (0..self.domains).map(|domain| self.matching(&found, domain, (events, begun), &context)).collect();
+            (0..self.domains).map(|domain| self.matching(found, domain, (events, begun), &context)).collect();
         for (step, pair) in &self.joint {
             let sides = pair.map(|domain| {
                 let states = &matching[domain as usize];
@@ -164,13 +189,22 @@ impl ScriptHistory {
 
     /// Crashes at every event, alternately with nothing and with a random part of what was not
     /// safe, and with `more` further parts. Returns the number of crashes.
+    ///
+    /// Many events change nothing that is safe: what was found on the disk is then judged again,
+    /// without opening it again.
     pub(crate) fn crash_everywhere(&self, more: u64) -> u64 {
         let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
         let mut crashes = 0;
+        // Of each number of cores.
+        let mut last = [None, None];
         for events in 0..=self.trace.events() {
             points.advance(events);
             let is_nothing = points.doubtful() == 0 || events.is_multiple_of(2);
-            self.check(&points, events, if is_nothing { Survival::Nothing } else { Survival::Some(0) });
+            if is_nothing {
+                self.check_again(&points, events, Survival::Nothing, &mut last[cores_after(events) - 1]);
+            } else {
+                self.check(&points, events, Survival::Some(0));
+            }
             let more = if points.doubtful() == 0 { 0 } else { more };
             for seed in 1..=more {
                 self.check(&points, events, Survival::Some(seed));
