@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
-/// Returns a command for the Cargo that built this program.
+/// Returns a command for the Cargo that started this program, or else for the one in PATH, which
+/// chooses the toolchain first.
 ///
 /// Cargo describes the package of a program that it runs to this program in variables. They are
 /// removed: a build script that reads them (ring has one) would run again, and everything that
 /// depends on it be compiled again, whenever Cargo is called with them and then without.
 pub(crate) fn cargo() -> Command {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(describes_a_package) {
             command.env_remove(name);
