@@ -88,6 +88,27 @@ pub(crate) fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
     }
 }
 
+/// The disk that a crash left last, with what was found on it.
+///
+/// Many events change nothing on a disk: what was found is then judged again, without opening the
+/// disk again.
+pub(crate) struct LastDisk<T>(Option<(Vec<u8>, T)>);
+
+impl<T> LastDisk<T> {
+    pub(crate) fn none() -> LastDisk<T> {
+        LastDisk(None)
+    }
+
+    /// What is on the disk `image`; opens it only if it differs from the last one.
+    pub(crate) fn look(&mut self, image: Vec<u8>, open: impl FnOnce(Vec<u8>) -> T) -> &T {
+        if self.0.as_ref().is_some_and(|(known, _)| *known != image) {
+            self.0 = None;
+        }
+        let (_, found) = self.0.get_or_insert_with(|| (image.clone(), open(image)));
+        found
+    }
+}
+
 /// What is found on a disk after a crash.
 struct Findings {
     disk: RamDisk,
@@ -112,7 +133,7 @@ impl ScriptHistory {
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) -> (RamDisk, usize) {
         let context = self.context(events, survival);
         let findings = look_into(points.image(survival), &context);
-        let state = self.state_of(&findings, events, context);
+        let state = self.state_of(&findings, events, &context);
         (findings.disk, state)
     }
 
@@ -121,9 +142,7 @@ impl ScriptHistory {
     }
 
     /// The state that was found: one that the contract allows after `events`.
-    fn state_of(&self, findings: &Findings, events: usize, mut context: String) -> usize {
-        let found = &findings.found;
-        context += &format!(", {}", findings.recovery);
+    fn state_of(&self, Findings { found, recovery, .. }: &Findings, events: usize, context: &str) -> usize {
         let promised = self.promises.iter().filter(|(at, _)| *at <= events).map(|(_, state)| *state).max().unwrap_or(0);
         let begun = self.begun.iter().rposition(|at| *at <= events).unwrap_or(0);
         let mut best = None;
@@ -135,48 +154,35 @@ impl ScriptHistory {
         }
         let elsewhere =
             (0..self.states.len()).find(|state| difference(found, &self.states[*state].snapshot()).is_none());
-        panic!("{context}: found state {elsewhere:?}, no state from {promised} to {begun}; in the last: {best:?}");
+        panic!(
+            "{context}, {recovery}: found state {elsewhere:?}, no state from {promised} to {begun}; in the last: {best:?}"
+        );
     }
 
     /// Crashes at every event, with nothing, everything, and `seeds` random parts of what was not
     /// safe. Returns the number of crashes.
-    ///
-    /// Many events change nothing on a disk: what was found on it is then judged again, without
-    /// opening it again.
     pub(crate) fn crash_everywhere(&self, seeds: u64) -> u64 {
         let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
         let mut crashes = 0;
-        let [mut nothing, mut everything] = [None, None];
+        let [mut nothing, mut everything] = [LastDisk::none(), LastDisk::none()];
+        let check_again = |points: &CrashPoints<'_>, events: usize, survival: Survival, last: &mut LastDisk<_>| {
+            let context = self.context(events, survival);
+            let findings = last.look(points.image(survival), |image| look_into(image, &context));
+            self.state_of(findings, events, &context);
+        };
         for events in 0..=self.trace.events() {
             points.advance(events);
-            self.check_again(&points, events, Survival::Nothing, &mut nothing);
+            check_again(&points, events, Survival::Nothing, &mut nothing);
             crashes += 1;
             if points.doubtful() == 0 {
                 continue;
             }
-            self.check_again(&points, events, Survival::Everything, &mut everything);
+            check_again(&points, events, Survival::Everything, &mut everything);
             for seed in 0..seeds {
                 self.check(&points, events, Survival::Some(seed));
             }
             crashes += 1 + seeds;
         }
         crashes
-    }
-
-    /// As [`check`](Self::check), and opens the disk only if it differs from the last one.
-    fn check_again(
-        &self,
-        points: &CrashPoints<'_>,
-        events: usize,
-        survival: Survival,
-        last: &mut Option<(Vec<u8>, Findings)>,
-    ) {
-        let context = self.context(events, survival);
-        let image = points.image(survival);
-        if last.as_ref().is_some_and(|(known, _)| *known != image) {
-            *last = None;
-        }
-        let (_, findings) = last.get_or_insert_with(|| (image.clone(), look_into(image, &context)));
-        self.state_of(findings, events, context);
     }
 }

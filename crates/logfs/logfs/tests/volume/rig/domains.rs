@@ -7,7 +7,7 @@ use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Trace, Traced};
 use iolab_executor::ReadyOrder;
 use iolab_logfs::{InodeId, Placement, Repair};
 
-use super::crash::touches;
+use super::crash::{LastDisk, touches};
 use super::load::{Step, perform_on_all};
 use super::model::{Model, Snapshot, What, difference, snapshot_all};
 use super::{BLOCK, Bench, Random, small_memory};
@@ -141,23 +141,13 @@ fn look_into(image: Vec<u8>, cores: usize, context: &str) -> Snapshot {
 impl ScriptHistory {
     /// Checks what is found after a crash at `events`.
     pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) {
-        self.check_again(points, events, survival, &mut None);
+        self.check_again(points, events, survival, &mut LastDisk::none());
     }
 
     /// As [`check`](Self::check), and opens the disk only if it differs from the last one.
-    fn check_again(
-        &self,
-        points: &CrashPoints<'_>,
-        events: usize,
-        survival: Survival,
-        last: &mut Option<(Vec<u8>, Snapshot)>,
-    ) {
+    fn check_again(&self, points: &CrashPoints<'_>, events: usize, survival: Survival, last: &mut LastDisk<Snapshot>) {
         let context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
-        let image = points.image(survival);
-        if last.as_ref().is_some_and(|(known, _)| *known != image) {
-            *last = None;
-        }
-        let (_, found) = last.get_or_insert_with(|| (image.clone(), look_into(image, cores_after(events), &context)));
+        let found = last.look(points.image(survival), |image| look_into(image, cores_after(events), &context));
         let begun = self.begun.iter().rposition(|at| *at <= events).unwrap_or(0);
         let matching: Vec<Vec<usize>> =
             (0..self.domains).map(|domain| self.matching(found, domain, (events, begun), &context)).collect();
@@ -189,14 +179,11 @@ impl ScriptHistory {
 
     /// Crashes at every event, alternately with nothing and with a random part of what was not
     /// safe, and with `more` further parts. Returns the number of crashes.
-    ///
-    /// Many events change nothing that is safe: what was found on the disk is then judged again,
-    /// without opening it again.
     pub(crate) fn crash_everywhere(&self, more: u64) -> u64 {
         let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
         let mut crashes = 0;
         // Of each number of cores.
-        let mut last = [None, None];
+        let mut last = [LastDisk::none(), LastDisk::none()];
         for events in 0..=self.trace.events() {
             points.advance(events);
             let is_nothing = points.doubtful() == 0 || events.is_multiple_of(2);
