@@ -1,15 +1,25 @@
 //! The `iolab` program. Called by the name `fio`, it behaves as fio.
 
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::thread;
+
+use rustix::process::{Resource, getrlimit};
 
 /// The size of the program's stack, bytes. Parsers of nested text and the table of all options use
 /// most of it.
 const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    // A limit (`ulimit -s`) applies to growing stacks. The thread stays the same, because workers
-    // are forked from it.
-    stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, work)
+    let limit = getrlimit(Resource::Stack).current;
+    if limit.is_none_or(|bytes| bytes >= STACK_BYTES as u64) {
+        return work();
+    }
+    // The limit (`ulimit -s`) applies to this thread alone. Another one gets the stack it asks for.
+    match thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
+        Ok(whole) => whole.join().unwrap_or_else(|panic| resume_unwind(panic)),
+        Err(_) => work(),
+    }
 }
 
 fn work() -> ExitCode {
