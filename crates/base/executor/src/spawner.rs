@@ -35,12 +35,17 @@ impl Spawner {
     pub fn spawn<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Joined<T> {
         let shared = Rc::new(Shared { result: Cell::new(None), ended: Notify::default() });
         let ending = Rc::clone(&shared);
-        let task = async move {
+        self.start(async move {
             ending.result.set(Some(future.await));
             ending.ended.notify();
-        };
-        self.inbox.borrow_mut().push(Box::pin(task));
+        });
         Joined { shared }
+    }
+
+    /// Starts a task whose end nobody waits for. Takes half the memory of [`Spawner::spawn`], whose
+    /// task has room for the future twice: where it was passed, and where it is polled.
+    pub fn start(&self, task: impl Future<Output = ()> + 'static) {
+        self.inbox.borrow_mut().push(Box::pin(task));
     }
 }
 

@@ -55,6 +55,8 @@ pub struct SlotPool {
 
 // SAFETY: the mapping belongs to this value alone and may be used from any thread that owns it.
 unsafe impl Send for SlotPool {}
+// SAFETY: a shared reference gives only addresses.
+unsafe impl Sync for SlotPool {}
 
 /// The location of the slots. It is copied into lanes, and is valid as long as the pool lives.
 #[derive(Debug, Clone, Copy)]

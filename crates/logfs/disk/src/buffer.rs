@@ -1,5 +1,5 @@
-//! Bytes aligned for direct transfers: owned, or lent by an owner who keeps them valid while a
-//! device works on them.
+//! Bytes aligned for direct transfers: owned, a slot of a pool, or lent by an owner who keeps them
+//! valid while a device works on them.
 //!
 //! While a device has a buffer, the kernel reads and writes it, and no Rust reference to it may
 //! exist. A buffer is therefore an address and a length, and becomes a slice only on access.
@@ -11,6 +11,8 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
+
+use iolab_memory::SlotPool;
 
 /// Alignment of every buffer allocated here: a multiple of all block sizes in use.
 const ALIGNMENT: usize = 4096;
@@ -31,6 +33,8 @@ enum Memory {
     Allocated(Layout),
     /// Lent; the lender keeps it valid.
     Lent,
+    /// A slot of a pool, which lives until all its slots are dropped.
+    Slot(#[expect(dead_code, reason = "kept for the sake of its bytes")] Arc<SlotPool>),
     /// A part of another buffer, which lives until all its parts are dropped.
     Part(#[expect(dead_code, reason = "kept for the sake of its bytes")] Arc<Buffer>),
 }
@@ -94,6 +98,18 @@ impl Buffer {
     /// the buffer exists, which may be until the device that it was given to has been dropped.
     pub unsafe fn lent(start: NonNull<u8>, length: usize) -> Buffer {
         Buffer { start, length, memory: Memory::Lent }
+    }
+
+    /// The slots of a pool, each as a buffer. The pool is unmapped when the last of them is
+    /// dropped.
+    pub fn slots_of(pool: SlotPool) -> impl Iterator<Item = Buffer> {
+        let (view, pool) = (pool.view(), Arc::new(pool));
+        (0..view.slots()).map_while(move |slot| {
+            // The slots do not overlap, and the pool can no longer be reached in another way: its
+            // view gives addresses, whose users must prove their own use safe.
+            let start = NonNull::new(view.slot_ptr(slot))?;
+            Some(Buffer { start, length: view.slot_bytes(), memory: Memory::Slot(Arc::clone(&pool)) })
+        })
     }
 
     /// The address, for a device. The owner of the buffer decides whether writing through it is
@@ -182,6 +198,8 @@ impl std::fmt::Debug for Buffer {
 
 #[cfg(test)]
 mod tests {
+    use iolab_memory::Backing;
+
     use super::*;
 
     #[test]
@@ -210,6 +228,19 @@ mod tests {
         let part = divided.take(1);
         assert!(divided.rejoin().is_none(), "a part is somewhere");
         assert_eq!(part[..], [1], "and is good as long as it is");
+    }
+
+    #[test]
+    fn a_pool_lives_as_long_as_its_slots() {
+        let pool = SlotPool::new(3, 5000, 0, &Backing::Anonymous).unwrap();
+        let address = pool.view().slot_ptr(2);
+        let mut slots: Vec<Buffer> = Buffer::slots_of(pool).collect();
+        assert_eq!(slots.iter().map(|slot| slot.len()).collect::<Vec<usize>>(), [5000; 3]);
+        slots.iter_mut().zip(1..).for_each(|(slot, mark)| slot.fill(mark));
+        let last = slots.pop().unwrap();
+        drop(slots);
+        assert_eq!(last.address(), address);
+        assert!(last.iter().all(|&byte| byte == 3));
     }
 
     #[test]

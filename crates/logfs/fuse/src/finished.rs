@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use crate::payloads::Transfer;
 use crate::server::Answer;
 
 /// A reply and the slot it belongs to.
@@ -11,7 +12,14 @@ use crate::server::Answer;
 pub(crate) struct Finished {
     pub(crate) slot: u16,
     pub(crate) unique: u64,
-    pub(crate) answer: Answer,
+    pub(crate) result: TaskResult,
+}
+
+/// The result of a task.
+#[derive(Debug)]
+pub(crate) enum TaskResult {
+    Answer(Answer),
+    Transfer(Transfer),
 }
 
 /// Replies in the order in which they were completed.

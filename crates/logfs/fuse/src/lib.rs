@@ -27,6 +27,7 @@ mod names;
 mod nodes;
 mod notices;
 mod options;
+mod payloads;
 mod privileges;
 mod quick;
 mod resources;

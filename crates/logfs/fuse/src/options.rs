@@ -51,7 +51,7 @@ impl Options {
             mount_point: mount_point.into(),
             source: source.into(),
             transport: FuseTransport::Auto,
-            depth: 16,
+            depth: 64,
             transfer_bytes: 256 << 10,
             flags: MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME,
             writeback: false,

@@ -12,6 +12,7 @@ use iolab_logfs::{Disk, LocalVolume};
 use iolab_memory::{Backing, SlotPool};
 
 use crate::notices::Notices;
+use crate::payloads::Payloads;
 use crate::syncing::Commit;
 use crate::{MountError, Options};
 
@@ -31,7 +32,7 @@ pub struct Mountable {
 
 /// System resources of a session.
 pub(crate) struct SessionResources {
-    pub(crate) pool: SlotPool,
+    pub(crate) payloads: Payloads,
     pub(crate) commit: Commit,
     /// Whether access control lists are kept.
     pub(crate) acl: bool,
@@ -40,8 +41,9 @@ pub(crate) struct SessionResources {
 
 impl SessionResources {
     pub(crate) fn new(options: &Options, share: Share) -> Result<SessionResources, MountError> {
-        let (pool, commit) = (pool(options, share)?, Commit::new(options.commit_seconds)?);
-        Ok(SessionResources { pool, commit, acl: options.acl, notices: Notices::new()? })
+        let payloads = Payloads::new(pool(options, share)?);
+        let commit = Commit::new(options.commit_seconds)?;
+        Ok(SessionResources { payloads, commit, acl: options.acl, notices: Notices::new()? })
     }
 }
 
@@ -52,13 +54,16 @@ pub(crate) fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, MountError> {
 /// The slots of all requests that a thread may have in flight.
 fn pool(options: &Options, share: Share) -> Result<SlotPool, MountError> {
     const PAGE: usize = 4096;
+    /// With more, the ring would have more entries than the kernel permits (io_uring_setup(2)).
+    const MOST_SLOTS: usize = 16 << 10;
     let bytes = options.transfer_bytes.max(LEAST_BUFFER_BYTES).next_multiple_of(PAGE);
     // With io_uring each processor has its own requests, and one more slot receives those that
     // still come by reads.
     let slots = if options.transport == FuseTransport::Classic {
         options.depth.max(1)
     } else {
-        options.depth.max(1) * possible_cpus().div_ceil(share.threads) + 1
+        let queues = possible_cpus().div_ceil(share.threads);
+        options.depth.min(MOST_SLOTS / queues).max(1) * queues + 1
     };
     SlotPool::new(slots, bytes, 0, &Backing::Anonymous)
         .map_err(|error| MountError::System("memory for requests", error.source))

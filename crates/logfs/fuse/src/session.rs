@@ -8,11 +8,11 @@ use iolab_executor::{Executor, Spawner};
 use iolab_fuse::channel::Message;
 use iolab_fuse::{FuseEvent, Observer, Reply, Service, Taken};
 use iolab_logfs::{CoreDriver, Disk, InodeId};
-use iolab_memory::SlotPool;
 
 use crate::MountError;
-use crate::finished::{Finished, Outbox};
+use crate::finished::{Finished, Outbox, TaskResult};
 use crate::forwarding::forwarded;
+use crate::payloads::Payloads;
 use crate::quick;
 use crate::resources::{Mountable, SessionResources, duplicate};
 use crate::server::Server;
@@ -29,7 +29,7 @@ pub(crate) struct Session {
     disk: Disk,
     /// Whether the device can wake the transport.
     wakes: bool,
-    pool: SlotPool,
+    payloads: Payloads,
     outbox: Outbox,
     commit: Commit,
     /// Signalled by other threads.
@@ -39,13 +39,13 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(what: Mountable, resources: SessionResources, wake: Option<Arc<WakeEvent>>) -> Session {
         let Mountable { fs, disk, executor, clock } = what;
-        let SessionResources { pool, commit, acl, notices } = resources;
+        let SessionResources { payloads, commit, acl, notices } = resources;
         let server = Server::new(fs, clock, acl, notices);
         if server.fs.is_shared() {
             server.fs.keep(Rc::new(server.clone()));
         }
         let (spawner, wakes) = (executor.spawner(), disk.waking().is_some());
-        Session { server, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit, wake }
+        Session { server, executor, spawner, disk, wakes, payloads, outbox: Outbox::default(), commit, wake }
     }
 
     /// Descriptors that become readable when there is something to do.
@@ -95,32 +95,33 @@ impl Service for Session {
     type Error = MountError;
 
     fn shape(&self) -> (usize, usize) {
-        let view = self.pool.view();
-        (view.slots(), view.slot_bytes())
+        self.payloads.shape()
     }
 
     fn payload(&mut self, slot: u16) -> &mut [u8] {
-        self.pool.slot_mut(usize::from(slot))
+        self.payloads.of(slot)
     }
 
     fn payload_address(&self, slot: u16) -> u64 {
-        self.pool.view().slot_ptr(usize::from(slot)) as u64
+        self.payloads.address(slot)
     }
 
     fn take(&mut self, slot: u16, message: &Message) -> Taken {
         let unique = message.header.unique;
-        let payload = self.pool.slot_mut(usize::from(slot));
         if quick::is_silent(&self.server, message, &self.spawner) {
             return Taken::Silence;
         }
-        let starter = Starter { spawner: &self.spawner, outbox: &self.outbox, slot, unique };
+        let Session { server, spawner, outbox, payloads, .. } = self;
         let inode = InodeId(message.header.node);
-        if !self.server.fs.serves(inode) && message.header.node != 0 {
-            starter.start(forwarded(self.server.fs.clone(), message, payload));
+        if !server.fs.serves(inode) && message.header.node != 0 {
+            let task = forwarded(server.fs.clone(), message, payloads.of(slot));
+            Starter { spawner, outbox, payloads, slot, unique }.start(task);
             return Taken::Started;
         }
-        let answer = quick::answer(&self.server, message, payload)
-            .or_else(|| slow::start(&starter, &self.server, message, payload).err().map(Err));
+        let answer = quick::answer(server, message, payloads.of(slot)).or_else(|| {
+            let mut starter = Starter { spawner, outbox, payloads, slot, unique };
+            slow::start(&mut starter, server, message).err().map(Err)
+        });
         match answer {
             None => Taken::Started,
             Some(Ok(body_bytes)) => Taken::Reply(Reply { slot, unique, error: 0, body_bytes }),
@@ -144,12 +145,15 @@ impl Service for Session {
     }
 
     fn next_reply(&mut self) -> Option<Reply> {
-        let Finished { slot, unique, answer } = self.outbox.take()?;
-        let payload = self.pool.slot_mut(usize::from(slot));
-        let placed = answer.and_then(|bytes| {
-            payload.get_mut(..bytes.len()).ok_or(libc::EIO)?.copy_from_slice(&bytes);
-            Ok(bytes.len())
-        });
+        let Finished { slot, unique, result } = self.outbox.take()?;
+        let placed = match result {
+            TaskResult::Transfer(transfer) => self.payloads.end(slot, transfer),
+            TaskResult::Answer(answer) => answer.and_then(|bytes| {
+                let payload = self.payloads.of(slot);
+                payload.get_mut(..bytes.len()).ok_or(libc::EIO)?.copy_from_slice(&bytes);
+                Ok(bytes.len())
+            }),
+        };
         Some(match placed {
             Ok(body_bytes) => Reply { slot, unique, error: 0, body_bytes },
             Err(errno) => Reply { slot, unique, error: -errno, body_bytes: 0 },

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use iolab_disk::Buffer;
 use iolab_executor::Spawner;
 use iolab_fuse::abi::{Body, TransferArgs, opcode, u32_at};
 use iolab_fuse::channel::Message;
@@ -9,8 +10,9 @@ use iolab_logfs::InodeId;
 
 use crate::attributes::KnownAttributes;
 use crate::changes::{Change, SetAttribute, remove_attribute};
-use crate::finished::{Finished, Outbox};
+use crate::finished::{Finished, Outbox, TaskResult};
 use crate::names::{Move, New, link, look_up, one_name, parse_link, remove};
+use crate::payloads::{Moved, Payloads};
 use crate::quick::{find, statistics};
 use crate::server::{Answer, Server, built};
 use crate::syncing::{sync_all, sync_file};
@@ -21,36 +23,63 @@ const DATA_ONLY: u32 = 1;
 
 /// How the task of a request is run.
 pub(crate) trait Start {
-    fn start(&self, task: impl Future<Output = Answer> + 'static);
+    fn start(&mut self, task: impl Future<Output = Answer> + 'static);
+
+    /// Starts a transfer over the first `bytes` of the payload.
+    ///
+    /// # Errors
+    /// `EINVAL` if the payload is shorter.
+    fn start_transfer<F>(&mut self, bytes: usize, transfer: impl FnOnce(Buffer) -> F + 'static) -> Result<(), i32>
+    where
+        F: Future<Output = Result<Moved, i32>> + 'static;
 }
 
 /// Starts tasks whose replies go to one slot.
 pub(crate) struct Starter<'a> {
     pub(crate) spawner: &'a Spawner,
     pub(crate) outbox: &'a Outbox,
+    pub(crate) payloads: &'a mut Payloads,
     pub(crate) slot: u16,
     pub(crate) unique: u64,
 }
 
 impl Start for Starter<'_> {
-    fn start(&self, task: impl Future<Output = Answer> + 'static) {
+    fn start(&mut self, task: impl Future<Output = Answer> + 'static) {
         let (outbox, slot, unique) = (self.outbox.clone(), self.slot, self.unique);
-        self.spawner.spawn(async move {
-            let answer = task.await;
-            outbox.put(Finished { slot, unique, answer });
+        self.spawner.start(async move {
+            let result = TaskResult::Answer(task.await);
+            outbox.put(Finished { slot, unique, result });
         });
+    }
+
+    fn start_transfer<F>(&mut self, bytes: usize, transfer: impl FnOnce(Buffer) -> F + 'static) -> Result<(), i32>
+    where
+        F: Future<Output = Result<Moved, i32>> + 'static,
+    {
+        let (outbox, slot, unique) = (self.outbox.clone(), self.slot, self.unique);
+        let lent = self.payloads.lend(slot, bytes).ok_or(libc::EINVAL)?;
+        // The future of the transfer is made inside the task, which would otherwise have room for
+        // it twice.
+        self.spawner.start(async move {
+            let result = TaskResult::Transfer(lent.with(transfer).await);
+            outbox.put(Finished { slot, unique, result });
+        });
+        Ok(())
     }
 }
 
 /// Starts the task for a message, or returns an errno.
-pub(crate) fn start(starter: &impl Start, server: &Server, message: &Message, payload: &[u8]) -> Result<(), i32> {
+pub(crate) fn start(starter: &mut impl Start, server: &Server, message: &Message) -> Result<(), i32> {
     let (inode, args, server) = (InodeId(message.header.node), message.args(), server.clone());
     match message.header.opcode {
         opcode::READ => {
-            let args = TransferArgs::parse(args).filter(|args| args.size as usize <= payload.len());
-            starter.start(read(server, inode, args.ok_or(libc::EINVAL)?));
+            let TransferArgs { offset, size } = TransferArgs::parse(args).ok_or(libc::EINVAL)?;
+            starter.start_transfer(size as usize, move |buffer| read(server, inode, offset, buffer))?;
         }
-        opcode::WRITE => starter.start(Write::parse(message, payload)?.perform(server)),
+        opcode::WRITE => {
+            let write = Write::parse(message)?;
+            starter.start_transfer(write.size, move |content| write.perform(server, content))?;
+        }
         opcode::FSYNC | opcode::FSYNCDIR => {
             let flags = u32_at(args, 8).ok_or(libc::EINVAL)?;
             starter.start(sync_file(server, inode, flags & DATA_ONLY != 0));

@@ -1,10 +1,12 @@
 //! Requests that move data: READ, WRITE, FALLOCATE, COPY_FILE_RANGE.
 
+use iolab_disk::Buffer;
 use iolab_fuse::abi::{TransferArgs, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
 use crate::nodes::is_direct;
+use crate::payloads::{Moved, write_out};
 use crate::server::{Answer, Server, built};
 
 /// `FUSE_WRITE_KILL_SUIDGID`.
@@ -16,56 +18,53 @@ const COPIED_AT_ONCE: usize = 1 << 20;
 /// Most bytes of one COPY_FILE_RANGE: the caller continues with the next.
 const MOST_COPIED: u64 = 64 << 20;
 
-/// READ.
-pub(crate) async fn read(server: Server, inode: InodeId, args: TransferArgs) -> Answer {
-    let bytes = server.fs.read(inode, args.offset, args.size as usize).await;
-    bytes.map_err(|error| error.errno())
+/// READ into a buffer.
+pub(crate) async fn read(server: Server, inode: InodeId, offset: u64, buffer: Buffer) -> Result<Moved, i32> {
+    let (found, _) = server.fs.read_into(inode, offset, buffer).await;
+    found.map(Moved::Read).map_err(|error| error.errno())
 }
 
-/// The arguments of WRITE: place, data, whether it strips privileges, and whether it bypasses the
-/// page cache.
+/// The arguments of WRITE: place, whether it strips privileges, and whether it bypasses the page
+/// cache.
 #[derive(Debug)]
 pub(crate) struct Write {
     inode: InodeId,
     offset: u64,
-    content: Vec<u8>,
+    /// Bytes of the payload.
+    pub(crate) size: usize,
     strip: bool,
     direct: bool,
 }
 
 impl Write {
-    pub(crate) fn parse(message: &Message, payload: &[u8]) -> Result<Write, i32> {
+    pub(crate) fn parse(message: &Message) -> Result<Write, i32> {
         let TransferArgs { offset, size } = TransferArgs::parse(message.args()).ok_or(libc::EINVAL)?;
         let word = |at| u32_at(message.args(), at).ok_or(libc::EINVAL);
         let (flags, open_flags) = (word(20)?, word(32)?);
-        let content = payload.get(..size as usize).filter(|content| content.len() <= message.data_bytes);
-        let content = content.ok_or(libc::EINVAL)?.to_vec();
+        let size = size as usize;
+        if size > message.data_bytes {
+            return Err(libc::EINVAL);
+        }
         let direct = flags & FROM_CACHE == 0 && is_direct(open_flags);
         let inode = InodeId(message.header.node);
-        Ok(Write { inode, offset, content, strip: flags & STRIP != 0, direct })
+        Ok(Write { inode, offset, size, strip: flags & STRIP != 0, direct })
     }
 
-    pub(crate) async fn perform(self, server: Server) -> Answer {
-        let length = self.content.len() as u64;
-        self.apply(&server).await.map_err(|error| error.errno())?;
+    pub(crate) async fn perform(self, server: Server, content: Buffer) -> Result<Moved, i32> {
+        self.apply(&server, content).await.map_err(|error| error.errno())?;
         if self.direct && server.nodes.borrow().may_be_cached(self.inode) {
-            let sent = server.notices.borrow_mut().content_changed(self.inode, self.offset, length);
+            let sent = server.notices.borrow_mut().content_changed(self.inode, self.offset, self.size as u64);
             sent.await;
         }
-        Ok(write_out(length))
+        Ok(Moved::Written(self.size))
     }
 
-    async fn apply(&self, server: &Server) -> Result<(), Error> {
+    async fn apply(&self, server: &Server, content: Buffer) -> Result<(), Error> {
         if self.strip {
             server.strip_privileges(self.inode).await?;
         }
-        server.fs.write(self.inode, self.offset, &self.content).await
+        server.fs.write_buffer(self.inode, self.offset, content).await.0
     }
-}
-
-/// `struct fuse_write_out`.
-fn write_out(bytes: u64) -> Vec<u8> {
-    built(|body| body.u32(bytes as u32).u32(0))
 }
 
 /// FALLOCATE.
@@ -141,7 +140,7 @@ impl Copy {
                 Err(_) => break,
             }
         }
-        Ok(write_out(done))
+        Ok(built(|body| write_out(body, done)))
     }
 
     async fn piece(&self, fs: &LocalVolume, done: u64, length: usize) -> Result<u64, Error> {

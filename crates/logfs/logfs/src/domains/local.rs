@@ -5,6 +5,8 @@
 
 use std::ops::Deref;
 
+use iolab_disk::Buffer;
+
 use super::volume::{Volume, root_of, sum_of};
 use crate::names::DirectoryEntry;
 use crate::record::{Attributes, InodeId, InodeKind};
@@ -116,6 +118,38 @@ impl LocalVolume {
             return Ok(self.0.worker.root.borrow().after(after, most));
         }
         self.owner(directory)?.read_directory(directory, after, most)
+    }
+
+    /// As [`LogFs::read_into`].
+    ///
+    /// # Errors
+    /// As [`LogFs::read_into`].
+    pub async fn read_into(
+        &self,
+        inode: InodeId,
+        offset: u64,
+        buffer: Buffer,
+    ) -> (Result<usize, Error>, Option<Buffer>) {
+        match self.owner(inode) {
+            Ok(fs) => fs.read_into(inode, offset, buffer).await,
+            Err(error) => (Err(error), Some(buffer)),
+        }
+    }
+
+    /// As [`LogFs::write_buffer`].
+    ///
+    /// # Errors
+    /// As [`LogFs::write_buffer`].
+    pub async fn write_buffer(
+        &self,
+        inode: InodeId,
+        offset: u64,
+        buffer: Buffer,
+    ) -> (Result<(), Error>, Option<Buffer>) {
+        match self.owner(inode) {
+            Ok(fs) => fs.write_buffer(inode, offset, buffer).await,
+            Err(error) => (Err(error), Some(buffer)),
+        }
     }
 
     /// As [`LogFs::next_data`].
