@@ -4,7 +4,8 @@
 usage: coherence.py FILE ROUNDS SEED
 
 A round overwrites a range by one of the four ways while two threads read it, by read(2) and through a mapping. When the write is
-acknowledged, every way of reading must show what was written: nobody may be left with the old bytes.
+acknowledged, every way of reading must show what was written: nobody may be left with the old bytes. Then as many rounds in which
+only direct access has the file open all the time, and a thread that reads through the page cache opens and closes it for each read.
 """
 import ctypes
 import mmap
@@ -87,45 +88,67 @@ class File:
             return self.mapping[offset:offset + length]
         fd = os.open(self.path, os.O_RDONLY)
         try:
-            return os.pread(fd, length, offset)
+            # One page takes less time than most writes: the file is often closed again before they end.
+            return os.pread(fd, PAGE if way == "reopened for a page" else length, offset)
         finally:
             os.close(fd)
+
+    def close_all_but_direct(self):
+        self.mapping.close()
+        os.close(self.buffered)
+
+
+class Rounds:
+    """Overwrites a file again and again, and counts who sees old bytes."""
+
+    def __init__(self, file, chance):
+        self.file = file
+        self.chance = chance
+        self.number = 0
+        self.wrong = {}
+
+    def run(self, rounds, ways, lookers, seeing):
+        current = [(0, self.file.size)]
+        ending = threading.Event()
+
+        def look(way):
+            while not ending.is_set():
+                self.file.read(way, *current[0])
+
+        threads = [threading.Thread(target=look, args=(way,)) for way in lookers]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(rounds):
+                self.round(self.chance.choice(ways), seeing, current)
+        finally:
+            ending.set()
+            for thread in threads:
+                thread.join()
+
+    def round(self, way, seeing, current):
+        self.number += 1
+        length = self.chance.choice([1, 1, 2, 4, 16, 64, 160]) * PAGE
+        offset = self.chance.randrange(0, self.file.size - length + 1, PAGE)
+        content = struct.pack("<Q", self.number) * (length // 8)
+        current[0] = (offset, length)
+        self.file.write(way, offset, content)
+        for seen in seeing:
+            if self.file.read(seen, offset, length) != content:
+                self.wrong[way, seen] = self.wrong.get((way, seen), 0) + 1
 
 
 def main():
     path, rounds, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    chance = random.Random(seed)
-    size = 640 << 10
-    file = File(path, size)
-    current = [(0, size)]
-    ending = threading.Event()
-
-    def look(way):
-        while not ending.is_set():
-            file.read(way, *current[0])
-
-    lookers = [threading.Thread(target=look, args=(way,)) for way in ("buffered", "mapped")]
-    for looker in lookers:
-        looker.start()
-    wrong = {}
-    try:
-        for number in range(rounds):
-            length = chance.choice([1, 1, 2, 4, 16, 64, 160]) * PAGE
-            offset = chance.randrange(0, size - length + 1, PAGE)
-            way = chance.choice(["asynchronous", "asynchronous", "direct", "buffered", "mapped"])
-            content = struct.pack("<Q", number + 1) * (length // 8)
-            current[0] = (offset, length)
-            file.write(way, offset, content)
-            for seen in ("buffered", "mapped", "direct", "reopened"):
-                if file.read(seen, offset, length) != content:
-                    wrong[way, seen] = wrong.get((way, seen), 0) + 1
-    finally:
-        ending.set()
-        for looker in lookers:
-            looker.join()
-    for (way, seen), count in sorted(wrong.items()):
-        print(f"not ok: {count} of {rounds} rounds: written {way}, old bytes seen {seen}")
-    sys.exit(bool(wrong))
+    file = File(path, 640 << 10)
+    test = Rounds(file, random.Random(seed))
+    test.run(rounds, ["asynchronous", "asynchronous", "direct", "buffered", "mapped"], ["buffered", "mapped"],
+             ["buffered", "mapped", "direct", "reopened"])
+    file.close_all_but_direct()
+    test.run(rounds, ["asynchronous", "asynchronous", "direct"], ["reopened for a page"], ["reopened", "direct"])
+    for (way, seen), count in sorted(test.wrong.items()):
+        print(f"not ok: {count} of {2 * rounds} rounds: written {way}, old bytes seen {seen}")
+    sys.exit(bool(test.wrong))
 
 
 main()

@@ -96,8 +96,8 @@ impl New {
             server.fs.clone().into_volume().release(inode).await;
         }
         let mut answer = entry?;
-        if opened.is_some() {
-            answer.extend(built(open_out));
+        if let Some(open_flags) = opened {
+            answer.extend(built(|body| open_out(body, open_flags)));
         }
         Ok(answer)
     }

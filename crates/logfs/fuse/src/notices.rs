@@ -53,8 +53,25 @@ struct Notice {
     length: i64,
 }
 
-/// Wakers by the ticket of the notice; `None` for a task that has not been polled yet.
-type Waiting = HashMap<u64, Option<Waker>>;
+/// Tasks by the ticket of their notice.
+type Waiting = HashMap<u64, Waiter>;
+
+/// A task that waits for its notice.
+#[derive(Debug)]
+enum Waiter {
+    /// It waits; without a waker until it is polled.
+    Waits(Option<Waker>),
+    /// It has waited long enough.
+    TimedOut,
+}
+
+impl Waiter {
+    fn wake(self) {
+        if let Waiter::Waits(Some(waker)) = self {
+            waker.wake();
+        }
+    }
+}
 
 /// The state shared by the thread and the tasks.
 #[derive(Debug, Clone)]
@@ -67,14 +84,15 @@ impl Shared {
 
     /// The kernel has been notified.
     fn finish(&self, ticket: u64) {
-        let waker = self.waiting().remove(&ticket);
-        waker.flatten().into_iter().for_each(Waker::wake);
+        let waiter = self.waiting().remove(&ticket);
+        waiter.into_iter().for_each(Waiter::wake);
     }
 
     /// Ends all waiting.
-    fn finish_all(&self) {
-        let all = std::mem::take(&mut *self.waiting());
-        all.into_values().flatten().for_each(Waker::wake);
+    fn time_out(&self) {
+        for waiter in self.waiting().values_mut() {
+            std::mem::replace(waiter, Waiter::TimedOut).wake();
+        }
     }
 }
 
@@ -134,7 +152,7 @@ impl Notices {
     fn send(&mut self, inode: InodeId, offset: i64, length: i64) -> NoticeSent {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        self.shared.waiting().insert(ticket, None);
+        self.shared.waiting().insert(ticket, Waiter::Waits(None));
         let notice = Notice { ticket, inode, offset, length };
         if self.sender.as_ref().is_some_and(|sender| sender.send(notice).is_ok()) {
             self.under_way += 1;
@@ -166,7 +184,7 @@ impl Notices {
             // Without a notice in flight the timer must not expire: nothing would read it.
             self.set_timer(if self.under_way > 0 { TIMEOUT_SECONDS } else { 0 });
         } else if rustix::io::read(&self.timeout_fd, &mut [0; 8]).is_ok() {
-            self.shared.finish_all();
+            self.shared.time_out();
             self.set_timer(TIMEOUT_SECONDS);
         }
     }
@@ -187,7 +205,7 @@ fn send_notices(channel: &Channel, notices: &Receiver<Notice>, shared: &Shared, 
     }
 }
 
-/// Ready when the kernel has been notified, or after the timeout.
+/// Ready when the kernel has been notified, or after the timeout. Returns whether it has been.
 #[derive(Debug)]
 pub(crate) struct NoticeSent {
     ticket: u64,
@@ -195,12 +213,17 @@ pub(crate) struct NoticeSent {
 }
 
 impl Future for NoticeSent {
-    type Output = ();
+    type Output = bool;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match self.shared.waiting().get_mut(&self.ticket) {
-            None => Poll::Ready(()),
-            Some(waker) => {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<bool> {
+        let mut waiting = self.shared.waiting();
+        match waiting.get_mut(&self.ticket) {
+            None => Poll::Ready(true),
+            Some(Waiter::TimedOut) => {
+                waiting.remove(&self.ticket);
+                Poll::Ready(false)
+            }
+            Some(Waiter::Waits(waker)) => {
                 *waker = Some(context.waker().clone());
                 Poll::Pending
             }
@@ -254,13 +277,14 @@ mod tests {
         let mut fds = [rustix::event::PollFd::new(&notices.timeout_fd, rustix::event::PollFlags::IN)];
         assert_eq!(rustix::event::poll(&mut fds, None), Ok(1));
         notices.look();
-        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, sent), Ok(()));
+        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, sent), Ok(false));
+        assert!(notices.shared.waiting().is_empty());
         drop(kept);
     }
 
     #[test]
     fn without_a_connection_there_is_nothing_to_wait_for() {
         let sent = Notices::new().unwrap().attributes_changed(InodeId(1));
-        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, sent), Ok(()));
+        assert_eq!(Executor::new(ReadyOrder::Fair).run(&mut Nothing, sent), Ok(true));
     }
 }

@@ -47,7 +47,11 @@ pub(crate) fn answer(server: &Server, message: &Message, payload: &mut [u8]) -> 
         opcode::GETXATTR => attribute(server, inode, message, payload),
         opcode::LISTXATTR => attribute_names(&server.fs, inode, args, payload),
         // The kernel checks modes by itself (mount option default_permissions).
-        opcode::ACCESS | opcode::FLUSH | opcode::RELEASE | opcode::DESTROY => Ok(0),
+        opcode::ACCESS | opcode::FLUSH | opcode::DESTROY => Ok(0),
+        opcode::RELEASE => {
+            server.nodes.borrow_mut().closed(inode, u64_at(args, 0).unwrap_or_default());
+            Ok(0)
+        }
         _ => return None,
     })
 }
@@ -120,8 +124,9 @@ fn open(server: &Server, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Qui
     if server.fs.stat(inode).map_err(errno)?.kind == InodeKind::Directory {
         return Err(libc::EISDIR);
     }
-    server.nodes.borrow_mut().opened(inode, u32_at(args, 0).ok_or(libc::EINVAL)?);
-    fitted(open_out(Body::new(payload)))
+    let open_flags = u32_at(args, 0).ok_or(libc::EINVAL)?;
+    server.nodes.borrow_mut().opened(inode, open_flags);
+    fitted(open_out(Body::new(payload), open_flags))
 }
 
 fn open_directory(server: &Server, inode: InodeId, payload: &mut [u8]) -> Quick {

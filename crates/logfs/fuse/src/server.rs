@@ -10,7 +10,7 @@ use iolab_logfs::{Error, InodeId, LocalVolume};
 
 use crate::attributes::KnownAttributes;
 use crate::directories::Directories;
-use crate::nodes::Nodes;
+use crate::nodes::{self, Nodes};
 use crate::notices::Notices;
 use crate::privileges::strip_privileges;
 
@@ -142,7 +142,7 @@ pub(crate) fn sync_errno(error: &Error) -> i32 {
     if matches!(error, Error::Failed(_)) { libc::EIO } else { error.errno() }
 }
 
-/// `struct fuse_open_out` of a file.
-pub(crate) fn open_out(body: Body<'_>) -> Body<'_> {
-    body.u64(0).u32(open_flag::KEEP_CACHE | open_flag::NOFLUSH).u32(0)
+/// `struct fuse_open_out` of a file that was opened with these flags of open(2).
+pub(crate) fn open_out(body: Body<'_>, open_flags: u32) -> Body<'_> {
+    body.u64(nodes::handle(open_flags)).u32(open_flag::KEEP_CACHE | open_flag::NOFLUSH).u32(0)
 }

@@ -5,7 +5,7 @@ use iolab_fuse::abi::{TransferArgs, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
-use crate::nodes::is_direct;
+use crate::nodes::{MayBeCached, is_direct};
 use crate::payloads::{Moved, write_out};
 use crate::server::{Answer, Server, built};
 
@@ -52,11 +52,27 @@ impl Write {
 
     pub(crate) async fn perform(self, server: Server, content: Buffer) -> Result<Moved, i32> {
         self.apply(&server, content).await.map_err(|error| error.errno())?;
-        if self.direct && server.nodes.borrow().may_be_cached(self.inode) {
-            let sent = server.notices.borrow_mut().content_changed(self.inode, self.offset, self.size as u64);
-            sent.await;
+        if self.direct {
+            self.drop_pages(&server).await;
         }
         Ok(Moved::Written(self.size))
+    }
+
+    /// Has the kernel drop the pages that were written. All pages of a file that is not open for
+    /// access through the page cache are dropped: the next write finds none, and does not wait.
+    async fn drop_pages(&self, server: &Server) {
+        let cached = server.nodes.borrow().may_be_cached(self.inode);
+        let (offset, length) = match cached {
+            MayBeCached::Nothing => return,
+            MayBeCached::InUse => (self.offset, self.size as u64),
+            MayBeCached::LeftBehind { .. } => (0, u64::MAX),
+        };
+        let sent = server.notices.borrow_mut().content_changed(self.inode, offset, length);
+        if sent.await
+            && let MayBeCached::LeftBehind { opens } = cached
+        {
+            server.nodes.borrow_mut().dropped(self.inode, opens);
+        }
     }
 
     async fn apply(&self, server: &Server, content: Buffer) -> Result<(), Error> {
