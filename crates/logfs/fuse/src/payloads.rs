@@ -3,33 +3,30 @@
 
 use iolab_disk::{Buffer, Divided};
 use iolab_fuse::abi::Body;
-use iolab_memory::SlotPool;
+use iolab_memory::{PoolView, SlotPool};
 
 /// The payload of each slot.
 #[derive(Debug)]
 pub(crate) struct Payloads {
     /// `None` while a transfer has borrowed it.
     slots: Vec<Option<Buffer>>,
-    addresses: Vec<u64>,
-    slot_bytes: usize,
+    view: PoolView,
 }
 
 impl Payloads {
     pub(crate) fn new(pool: SlotPool) -> Payloads {
-        let slot_bytes = pool.view().slot_bytes();
-        let slots: Vec<Option<Buffer>> = Buffer::slots_of(pool).map(Some).collect();
-        let addresses = slots.iter().flatten().map(|slot| slot.address() as u64).collect();
-        Payloads { slots, addresses, slot_bytes }
+        let view = pool.view();
+        Payloads { slots: Buffer::slots_of(pool).map(Some).collect(), view }
     }
 
     /// The number of slots, and the bytes of payload in each.
     pub(crate) fn shape(&self) -> (usize, usize) {
-        (self.slots.len(), self.slot_bytes)
+        (self.view.slots(), self.view.slot_bytes())
     }
 
     /// Where a slot's payload is in memory.
     pub(crate) fn address(&self, slot: u16) -> u64 {
-        self.addresses[usize::from(slot)]
+        self.view.slot_ptr(usize::from(slot)) as u64
     }
 
     /// The payload of a slot; empty while it is borrowed, and for good if the device lost it.

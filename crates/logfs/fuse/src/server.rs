@@ -124,7 +124,7 @@ impl Server {
             Ok(())
         };
         // A thread that is gone has no lookups.
-        spawner.spawn(async move { drop(fs.beside(inode, forget).await) });
+        spawner.start(async move { drop(fs.beside(inode, forget).await) });
     }
 }
 

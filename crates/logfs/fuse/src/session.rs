@@ -138,7 +138,7 @@ impl Service for Session {
         if self.commit.look(&self.server.fs) {
             let fs = self.server.fs.clone();
             // The next change or sync reports the failure.
-            self.spawner.spawn(async move { drop(fs.sync().await) });
+            self.spawner.start(async move { drop(fs.sync().await) });
             self.executor.run_ready(&mut self.disk);
         }
         Ok(())

@@ -12,10 +12,16 @@ mod writing;
 
 pub use vectored::Span;
 
+use iolab_disk::Buffer;
+
 use crate::locks::Mode;
 use crate::record::{InodeId, Record};
 use crate::space::Need;
 use crate::{Error, LogFs};
+
+/// The result of a call with a buffer, and the buffer unless the device lost it, or another core to
+/// which it was sent.
+pub(crate) type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
 /// Largest size of a file, bytes.
 const MOST_BYTES: u64 = i64::MAX as u64;

@@ -3,6 +3,7 @@
 
 use iolab_disk::{Buffer, Divided};
 
+use super::WithBuffer;
 use crate::disk::Transfer;
 use crate::extents::Place;
 use crate::instance::{Instance, State};
@@ -53,12 +54,7 @@ impl LogFs {
     ///
     /// # Errors
     /// As [`LogFs::read`].
-    pub async fn read_into(
-        &self,
-        inode: InodeId,
-        offset: u64,
-        buffer: Buffer,
-    ) -> (Result<usize, Error>, Option<Buffer>) {
+    pub async fn read_into(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<usize> {
         let instance = &self.0;
         let _held = instance.locks.take_inode(inode, Mode::Shared).await;
         let found = {

@@ -3,7 +3,7 @@
 use iolab_disk::{Buffer, DeviceError, Divided};
 use smallvec::SmallVec;
 
-use super::check_range;
+use super::{WithBuffer, check_range};
 use crate::allocation::{Slot, Slots, Stream};
 use crate::cleaner::write_slots;
 use crate::instance::{Instance, State, step_aside};
@@ -12,9 +12,6 @@ use crate::record::{InodeId, Proof, Record, Stretch, SumList};
 use crate::space::Need;
 use crate::sums::sums_of;
 use crate::{Error, LogFs};
-
-/// The result of a call with a buffer, and the buffer unless the device lost it.
-type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
 impl LogFs {
     /// Writes bytes at `offset`. After a crash, up to [`crate::Layout::atomic_write_bytes`] of them

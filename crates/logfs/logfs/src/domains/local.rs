@@ -8,6 +8,7 @@ use std::ops::Deref;
 use iolab_disk::Buffer;
 
 use super::volume::{Volume, root_of, sum_of};
+use crate::content::WithBuffer;
 use crate::names::DirectoryEntry;
 use crate::record::{Attributes, InodeId, InodeKind};
 use crate::{Activity, Error, LogFs, Space};
@@ -124,12 +125,7 @@ impl LocalVolume {
     ///
     /// # Errors
     /// As [`LogFs::read_into`].
-    pub async fn read_into(
-        &self,
-        inode: InodeId,
-        offset: u64,
-        buffer: Buffer,
-    ) -> (Result<usize, Error>, Option<Buffer>) {
+    pub async fn read_into(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<usize> {
         match self.owner(inode) {
             Ok(fs) => fs.read_into(inode, offset, buffer).await,
             Err(error) => (Err(error), Some(buffer)),
@@ -140,12 +136,7 @@ impl LocalVolume {
     ///
     /// # Errors
     /// As [`LogFs::write_buffer`].
-    pub async fn write_buffer(
-        &self,
-        inode: InodeId,
-        offset: u64,
-        buffer: Buffer,
-    ) -> (Result<(), Error>, Option<Buffer>) {
+    pub async fn write_buffer(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<()> {
         match self.owner(inode) {
             Ok(fs) => fs.write_buffer(inode, offset, buffer).await,
             Err(error) => (Err(error), Some(buffer)),

@@ -3,11 +3,9 @@
 use iolab_disk::Buffer;
 
 use super::volume::{Answered, Volume};
+use crate::content::WithBuffer;
 use crate::record::InodeId;
 use crate::{DefragmentProgress, Error, LogFs, Span};
-
-/// The result of a call with a buffer, and the buffer unless the device or the other core lost it.
-type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
 
 /// Unwraps the answer of a core that may be gone, and the buffer with it.
 fn flatten<T>(answer: Result<WithBuffer<T>, Error>) -> WithBuffer<T> {
