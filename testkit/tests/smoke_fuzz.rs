@@ -14,7 +14,7 @@ use iolab_testkit::smoke_fuzz::smoke;
 use targets::Target;
 
 fn rounds() -> u64 {
-    std::env::var("IOLAB_SMOKE_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
+    std::env::var("IOLAB_SMOKE_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //!
 //! Everything is measured side by side in one run, in turn, in several rounds. The results are
 //! medians with their spread, ratios of neighbouring runs, and a verdict for each target. Nothing
-//! is compared with a stored number. The small size yields no useful figures but takes every path,
-//! so that the suites keep working: it is a test.
+//! is compared with a stored number. The small size yields no useful figures but takes every path:
+//! `ci/suites/bench` runs it, so that the suites keep working.
 
 mod case;
 mod counts;
@@ -33,7 +33,7 @@ const PAGE: &str = "docs/benchmarks.md";
 
 const USAGE: &str = "\
 usage: cargo xtask bench [SUITE ...] [--size=small|real] [--rounds=5] [--runtime-ms=200] [--folder=target]
-                         [--t-io-uring=PATH] [--json=FILE] [--write]
+                         [--t-io-uring=PATH] [--json=FILE] [--write] [--debug]
 suites: null, engines, psync, scale, intervals, sampling, logs, nvme, logfs; all of them unless some are named";
 
 type Suite = (&'static str, fn(&Bench) -> Result<Sheet, String>);
@@ -70,6 +70,14 @@ struct Wanted {
     t_io_uring: Option<PathBuf>,
     json: Option<PathBuf>,
     write: bool,
+    /// The programs that tests run, which are already built then.
+    debug: bool,
+}
+
+impl Wanted {
+    fn profile(&self) -> Profile {
+        if self.debug { Profile::Debug } else { Profile::Release }
+    }
 }
 
 fn wanted(words: &[&str]) -> Result<Wanted, String> {
@@ -82,6 +90,7 @@ fn wanted(words: &[&str]) -> Result<Wanted, String> {
         t_io_uring: None,
         json: None,
         write: false,
+        debug: false,
     };
     for word in words {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
@@ -95,13 +104,15 @@ fn wanted(words: &[&str]) -> Result<Wanted, String> {
             "--t-io-uring" => wanted.t_io_uring = Some(PathBuf::from(value)),
             "--json" => wanted.json = Some(PathBuf::from(value)),
             "--write" => wanted.write = true,
+            "--debug" => wanted.debug = true,
             _ => match SUITES.iter().find(|(suite, _)| suite == word) {
                 Some((suite, _)) => wanted.suites.push(suite),
                 None => return Err(USAGE.to_owned()),
             },
         }
     }
-    Ok(wanted)
+    // The page has figures of the release.
+    if wanted.debug && wanted.write { Err(USAGE.to_owned()) } else { Ok(wanted) }
 }
 
 /// The inputs of suites.
@@ -122,8 +133,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn set_up(repository: &Repository, wanted: &Wanted, profile: Profile) -> Result<Bench, String> {
-        let workshop = Workshop::open(repository, profile)?;
+    fn set_up(repository: &Repository, wanted: &Wanted) -> Result<Bench, String> {
+        let workshop = Workshop::open(repository, wanted.profile())?;
         let iolab = workshop.iolab()?;
         std::fs::create_dir_all(&wanted.folder).map_err(|error| format!("{}: {error}", wanted.folder.display()))?;
         let folder = wanted.folder.canonicalize().map_err(|error| error.to_string())?;
@@ -163,14 +174,15 @@ impl Bench {
 pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String> {
     let wanted = wanted(words)?;
     let version = programs::fio_version()?;
-    let bench = Bench::set_up(repository, &wanted, Profile::Release)?;
+    let bench = Bench::set_up(repository, &wanted)?;
+    let build = if wanted.debug { "debug" } else { "release" };
     let facts = format!(
-        "{version} against this repository's release build; {} rounds in turn, {} ms for each run.",
+        "{version} against this repository's {build} build; {} rounds in turn, {} ms for each run.",
         bench.rounds, bench.runtime_ms
     );
     let mut sheets = Vec::new();
     for (name, suite) in SUITES.iter().filter(|(name, _)| wanted.suites.is_empty() || wanted.suites.contains(name)) {
-        let sheet = suite(&bench).map_err(|reason| format!("{name}: {reason}"))?;
+        let sheet = suite(&bench).and_then(Sheet::whole).map_err(|reason| format!("{name}: {reason}"))?;
         println!("\n{}", sheet.markdown());
         if wanted.write {
             let begin = format!("<!-- tables: written by cargo xtask bench {name} --write -->");
@@ -193,17 +205,16 @@ fn write_json(path: &Path, facts: &str, sheets: &[Sheet]) -> Result<(), String> 
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_read() {
         let read = wanted(&["engines", "logs", "--size=small", "--rounds=3", "--t-io-uring=x"]).unwrap();
-        assert_eq!((read.suites, read.size, read.rounds), (vec!["engines", "logs"], Size::Small, Some(3)));
+        assert_eq!((&read.suites[..], read.size, read.rounds), (&["engines", "logs"][..], Size::Small, Some(3)));
         assert_eq!(read.t_io_uring, Some(PathBuf::from("x")));
-        for bad in ["--size=large", "--rounds=0", "nothing"] {
-            assert!(wanted(&[bad]).unwrap_err().starts_with("usage"), "{bad}");
+        assert!(wanted(&["--debug"]).unwrap().profile() == Profile::Debug && read.profile() == Profile::Release);
+        for bad in [&["--size=large"][..], &["--rounds=0"], &["nothing"], &["--debug", "--write"]] {
+            assert!(wanted(bad).unwrap_err().starts_with("usage"), "{bad:?}");
         }
     }
 
@@ -215,44 +226,4 @@ mod tests {
             assert!(page.contains(&format!("<!-- tables: written by cargo xtask bench {name} --write -->")), "{name}");
         }
     }
-
-    /// A suite runs to its end with the programs as they are. Their costs are not judged, so that
-    /// several suites may run at once.
-    fn runs(name: &str) {
-        if let Err(reason) = programs::fio_version() {
-            // Bypasses the output capture of tests, which would hide it.
-            let _ = writeln!(std::io::stderr(), "SKIPPED: {name} of cargo xtask bench was not run: {reason}");
-            return;
-        }
-        let (_, suite) = SUITES.iter().find(|(suite, _)| *suite == name).expect("a suite");
-        let folder = tempfile::tempdir().unwrap();
-        let words = ["--size=small", &format!("--folder={}", folder.path().display())];
-        let repository = Repository::here().unwrap();
-        let bench = Bench::set_up(&repository, &wanted(&words).unwrap(), Profile::Debug).unwrap();
-        let sheet = suite(&bench).unwrap_or_else(|reason| panic!("{name}: {reason}"));
-        assert_eq!(sheet.suite, name);
-        assert!(sheet.rows.iter().any(|row| row.program.starts_with("iolab")), "{name} has no row of iolab's");
-        let is_alone = ["intervals", "sampling", "nvme", "logfs"].contains(&name);
-        assert!(sheet.rows.iter().any(|row| row.program.starts_with("fio")) || is_alone, "{name}");
-        let cells = sheet.rows.iter().flat_map(|row| &row.cells).flatten();
-        assert!(cells.clone().count() > 0 && cells.into_iter().all(|cell| cell.median.is_finite()), "{name}");
-        println!("{name}:\n{}", sheet.markdown());
-    }
-
-    /// One test for each suite, and one that checks that no suite lacks a test.
-    macro_rules! every_suite {
-        ($($name:ident)*) => {
-            $(#[test]
-            fn $name() {
-                runs(stringify!($name));
-            })*
-
-            #[test]
-            fn every_suite_has_its_test() {
-                assert_eq!(SUITES.map(|(name, _)| name), [$(stringify!($name)),*]);
-            }
-        };
-    }
-
-    every_suite!(null engines psync scale intervals sampling logs nvme logfs);
 }

@@ -99,6 +99,20 @@ impl Sheet {
         Sheet { suite, columns, rows: Vec::new(), targets: Vec::new(), skipped: Vec::new() }
     }
 
+    /// The sheet, if it has figures of iolab and all of them are numbers.
+    pub(super) fn whole(self) -> Result<Sheet, String> {
+        if !self.rows.iter().any(|row| row.program.starts_with("iolab")) {
+            return Err("no row has figures of iolab".to_owned());
+        }
+        for row in &self.rows {
+            let mut figures = row.cells.iter().flatten().peekable();
+            if figures.peek().is_none() || !figures.all(|figure| figure.median.is_finite()) {
+                return Err(format!("{}, {}: not every figure is a number", row.case, row.program));
+            }
+        }
+        Ok(self)
+    }
+
     pub(super) fn row(&mut self, case: &str, program: &str, cells: Vec<Option<Spread>>) {
         assert_eq!(cells.len(), self.columns.len(), "a row of {} has a cell for each column", self.suite);
         self.rows.push(Row { case: case.to_owned(), program: program.to_owned(), cells });
@@ -219,6 +233,22 @@ mod tests {
         }
         let verdicts: Vec<&str> = sheet.targets.iter().map(Target::verdict).collect();
         assert_eq!(verdicts, ["reached", "equal", "equal", "not shown", "not shown", "missed"]);
+    }
+
+    #[test]
+    fn a_sheet_is_whole_with_figures_of_iolab_that_are_numbers() {
+        assert!(sheet().whole().is_ok());
+        let with = |program: &str, cells| {
+            let mut sheet = sheet();
+            sheet.row("depth 32", program, cells);
+            sheet.whole()
+        };
+        let not_a_number = Spread { median: f64::NAN, min: 1.0, max: 1.0 };
+        assert!(with("fio", vec![Some(not_a_number), None]).unwrap_err().starts_with("depth 32, fio: "));
+        assert!(with("iolab", vec![None, None]).unwrap_err().starts_with("depth 32, iolab: "));
+        let mut others = sheet();
+        others.rows[0].program = "fio".to_owned();
+        assert_eq!(others.whole().unwrap_err(), "no row has figures of iolab");
     }
 
     #[test]

@@ -72,7 +72,8 @@ fn lost_answers_and_broken_links_are_made_good() {
             for sockets in [SocketLoop::Auto, SocketLoop::Epoll] {
                 scope.spawn(move || {
                     let target = faulty(&[fault], sockets);
-                    let mut rig = Rig::new(address(target.address(), Digests::of_bits(digests)));
+                    let controller = connect(address(target.address(), Digests::of_bits(digests))).unwrap();
+                    let mut rig = Rig::with_timeout(controller, 32, SECOND).unwrap();
                     assert_eq!(exercise(&mut rig, 5), [], "{fault}: {:?}", rig.controller.recoveries());
                     assert!(rig.controller.resets() > 0, "{fault} met nothing");
                 });

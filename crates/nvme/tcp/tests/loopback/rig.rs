@@ -8,7 +8,7 @@ use iolab_memory::SharedBytes;
 use iolab_nvme_association::TargetAddress;
 use iolab_nvme_driver::{
     CommandOutcome, Completion, Controller, ControllerOptions, DataWindow, DriverError, Namespace, QueueOptions,
-    QueuePair, Submit,
+    QueuePair, Submit, WaitPolicy,
 };
 use iolab_nvme_fabrics::{Digests, QualifiedName};
 use iolab_nvme_tcp::{TargetOptions, Tcp, TcpTarget};
@@ -75,7 +75,9 @@ impl Rig {
 
     /// A command that takes longer than this is given up.
     pub(crate) fn with_timeout(controller: Controller<Tcp>, slots: u16, timeout_ns: u64) -> Result<Rig, DriverError> {
-        let options = QueueOptions { timeout_ns, reaps_per_check: 1, ..QueueOptions::with_slots(slots) };
+        // Many tests wait for answers that do not come, and leave the processor to others meanwhile.
+        let wait = WaitPolicy::Adaptive { vector: 0, spin_ns: SECOND / 1000 };
+        let options = QueueOptions { timeout_ns, wait, reaps_per_check: 1, ..QueueOptions::with_slots(slots) };
         let queue = controller.queue_pair(options)?;
         let namespace = controller.namespace(1)?;
         let memory = SharedBytes::anonymous(DATA_BYTES).unwrap();
