@@ -75,7 +75,7 @@ impl Rig {
 
     /// A command that takes longer than this is given up.
     pub(crate) fn with_timeout(controller: Controller<Tcp>, slots: u16, timeout_ns: u64) -> Result<Rig, DriverError> {
-        // Many tests wait for answers that do not come, and leave the processor to others meanwhile.
+        // Many tests wait for answers that do not come; others use the processor meanwhile.
         let wait = WaitPolicy::Adaptive { vector: 0, spin_ns: SECOND / 1000 };
         let options = QueueOptions { timeout_ns, wait, reaps_per_check: 1, ..QueueOptions::with_slots(slots) };
         let queue = controller.queue_pair(options)?;
