@@ -152,7 +152,7 @@ impl NetLane {
         let mut wanted = libc::pollfd { fd: self.socket.fd.as_raw_fd(), events, revents: 0 };
         let left_ns = until_ns.saturating_sub(self.clock.now_ns());
         let timeout = libc::timespec {
-            tv_sec: (left_ns / 1_000_000_000).min(i32::MAX as u64) as libc::time_t,
+            tv_sec: (left_ns / 1_000_000_000).min(i32::MAX as u64) as i64,
             tv_nsec: (left_ns % 1_000_000_000) as libc::c_long,
         };
         // SAFETY: one valid entry and a valid time. A signal ends the wait, as it should.

@@ -48,7 +48,7 @@ pub(crate) fn of(
         return Ok(cost);
     }
     for (number, configuration) in design.configurations.iter().enumerate() {
-        let name = configuration.name();
+        let name = design.label(number);
         let text = with_settings(job, &configuration.settings)
             .map_err(|error| Failure::mistake(format!("configuration {name}: {error}")))?;
         let trials = design.trials.iter().filter(|trial| trial.configuration == number).count();

@@ -123,22 +123,15 @@ impl Study {
 }
 
 impl Design {
-    /// A short description of a trial.
+    /// A short description of a trial: its configuration ([`label`](Self::label)) and its load.
     pub fn name_of(&self, study: &Study, trial: TrialId) -> String {
-        let mut name = self.configurations[trial.configuration].name();
+        let mut name = self.label(trial.configuration);
         if let (Some(level), Some(ladder)) = (trial.level, &study.ladder) {
             name += &format!(", load {} %", ladder.levels[level]);
         } else if study.ladder.is_some() {
             name += ", closed loop";
         }
         name
-    }
-}
-
-impl Configuration {
-    /// A short description.
-    pub fn name(&self) -> String {
-        if self.points.is_empty() { "the job".to_owned() } else { self.points.join(", ") }
     }
 }
 

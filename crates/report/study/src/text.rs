@@ -179,7 +179,7 @@ fn warm_ups(study: &Study, design: &Design, analysis: &Analysis) -> String {
 }
 
 fn ladder_text(study: &Study, design: &Design, ladder: &LadderResult) -> String {
-    let name = design.configurations[ladder.configuration].name();
+    let name = design.label(ladder.configuration);
     let Some(maximum) = ladder.maximum_iops else {
         return format!("\nload and latency, {name}: the closed-loop run has no result, so there is no ladder\n");
     };

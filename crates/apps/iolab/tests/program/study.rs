@@ -161,7 +161,7 @@ fn a_study_goes_on_without_what_cannot_be_set_up_and_tries_it_again_later() {
     let commands = "set_up = \"test $IOLAB_CONFIGURATION != 2 || test -e ready\"\ntear_down = \"echo >> undone\"";
     let lab = lab("10ms", commands);
     let done = lab.run(["study", "run", "it.toml"]).ended(0, "3 trials could not be set up");
-    let excluded = "excluded: block 2, 8k, 1: set_up failed (exit status: 1)";
+    let excluded = "excluded: block 2, bs=8k, iodepth=1: set_up failed (exit status: 1)";
     assert!(done.printed().contains(excluded), "{}", done.printed());
     assert_eq!(trials(&lab).len(), 9);
     assert_eq!(std::fs::read_to_string(lab.path("undone")).unwrap().len(), 12);
@@ -257,14 +257,14 @@ fn a_damaged_trial_is_said_everywhere_and_run_again() {
     std::fs::write(&recording, &whole[..whole.len() / 2]).unwrap();
     let said = "its recording b01-c002 is damaged";
     let shown = lab.run(["study", "show", "it"]).ended(0, "").printed();
-    assert!(shown.contains(&format!("excluded: block 2, 8k, 1: {said}")), "{shown}");
+    assert!(shown.contains(&format!("excluded: block 2, bs=8k, iodepth=1: {said}")), "{shown}");
     let json = lab.run(["study", "show", "it", "--json"]).ended(0, "").json();
     assert!(json["flaws"][0].as_str().is_some_and(|flaw| flaw.contains(said)), "{}", json["flaws"]);
     lab.run(["report", "it", "-o", "it.html"]).ended(0, "");
     assert!(std::fs::read_to_string(lab.path("it.html")).unwrap().contains(said));
     std::fs::remove_file(&recording).unwrap();
     let shown = lab.run(["study", "show", "it"]).ended(0, "").printed();
-    assert!(shown.contains("missing: block 2, 8k, 1: did not finish"), "{shown}");
+    assert!(shown.contains("missing: block 2, bs=8k, iodepth=1: did not finish"), "{shown}");
     let again = lab.run(["study", "resume", "it"]).ended(0, "");
     assert_eq!(announced(&again), 1);
     assert!(!again.printed().contains("missing: "), "{}", again.printed());

@@ -67,7 +67,7 @@ fn mistakes_on_the_command_line_have_a_place_and_a_way_out() {
     check(&["--vary", "iodetph=1,2"], &["command line:1:17", "did you mean `iodepth`?"]);
     check(&["--vary", "bs=4k..16k"], &["command line:1:17", "needs a step"]);
     check(&["--vary", "iodepth"], &["as in iodepth=1,4,16"]);
-    check(&["--vary=iodepth=1,x"], &["configuration x", "iodepth"]);
+    check(&["--vary=iodepth=1,x"], &["configuration iodepth=x", "`x` is not a number"]);
     check(&["--vary=bs=4k", "--vary=bs=8k"], &["two axes are called 'bs'"]);
     check(&["--repeat=0"], &["0 is not between 1"]);
     check(&["--repeat=3", "--record=x.iolab"], &["--record cannot be used with a study"]);

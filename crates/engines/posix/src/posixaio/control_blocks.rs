@@ -147,7 +147,7 @@ impl ControlBlocks {
     pub(crate) fn wait(&self, timeout_ns: u64) -> Result<bool, i32> {
         let timeout = Duration::from_nanos(timeout_ns);
         let timeout = libc::timespec {
-            tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos() as libc::c_long,
         };
         let timeout = if timeout_ns == u64::MAX { std::ptr::null() } else { &raw const timeout };

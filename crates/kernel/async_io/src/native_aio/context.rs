@@ -68,7 +68,7 @@ impl Context {
         let mut timeout = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let mut limit: *const libc::timespec = std::ptr::null();
         if timeout_ns != u64::MAX {
-            timeout.tv_sec = (timeout_ns / 1_000_000_000) as libc::time_t;
+            timeout.tv_sec = (timeout_ns / 1_000_000_000) as i64;
             timeout.tv_nsec = (timeout_ns % 1_000_000_000) as libc::c_long;
             limit = &raw const timeout;
         }

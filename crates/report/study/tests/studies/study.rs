@@ -253,12 +253,12 @@ fn flawed_trials_do_not_count_and_are_told() {
         trials.trials.iter().position(|trial| trial.block == 2 && trial.configuration == 1).expect("it was planned");
     trials.trials[place].flaw = Some("the disk was full".to_owned());
     let analysis = analyse(&study, &design, &trials, &DecisionRules::default());
-    assert_eq!(analysis.flaws, ["block 3, 4k, io_uring: the disk was full"]);
+    assert_eq!(analysis.flaws, ["block 3, bs=4k, interface=io_uring: the disk was full"]);
     assert_eq!(analysis.contrast(0, 0, 1).expect("the others count").comparison.blocks, 6);
     assert_eq!(analysis.rows[1].values[2], None);
     assert_eq!(analysis.contrast(0, 0, 1).expect("there").comparison.verdict, Verdict::Better);
     let text = describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]);
-    assert!(text.contains("excluded: block 3, 4k, io_uring: the disk was full"), "{text}");
+    assert!(text.contains("excluded: block 3, bs=4k, interface=io_uring: the disk was full"), "{text}");
 }
 
 #[test]
@@ -273,10 +273,10 @@ fn missing_and_damaged_trials_are_told() {
     trials.damaged.push((damaged, "its recording is damaged".to_owned()));
     trials.trials.retain(|trial| trial.block < 5);
     let analysis = analyse(&study, &design, &trials, &DecisionRules::default());
-    assert_eq!(analysis.missing, ["block 2, 4k, psync: did not finish", "2 blocks not started"]);
-    assert_eq!(analysis.flaws, ["block 3, 8k, io_uring: its recording is damaged"]);
+    assert_eq!(analysis.missing, ["block 2, bs=4k, interface=psync: did not finish", "2 blocks not started"]);
+    assert_eq!(analysis.flaws, ["block 3, bs=8k, interface=io_uring: its recording is damaged"]);
     let text = describe_results(&study, &design, &analysis, &DecisionRules::default(), &[]);
-    assert!(text.contains("missing: 2 blocks not started") && text.contains("excluded: block 3, 8k"), "{text}");
+    assert!(text.contains("missing: 2 blocks not started") && text.contains("excluded: block 3, bs=8k"), "{text}");
     // The rest decides nevertheless.
     assert_eq!(analysis.contrast(0, 2, 3).expect("there").comparison.verdict, Verdict::Better);
 }
