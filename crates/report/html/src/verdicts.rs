@@ -55,7 +55,7 @@ pub(crate) fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
         let limits = if is_known { format!("[{low}, {high}]") } else { dash() };
         vec![
             Cell::Head(outcome.name(contrast.candidate)),
-            Cell::Text(outcome.name(contrast.baseline)),
+            Cell::Text(outcome.baseline_of(contrast.candidate, contrast.baseline)),
             Cell::Number(estimate),
             Cell::Number(limits),
             Cell::Number(if is_known { confidence(comparison.ratio.confidence) } else { dash() }),
