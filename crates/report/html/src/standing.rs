@@ -79,21 +79,29 @@ impl<'a> Outcome<'a> {
         (0..self.design.axes.len()).filter(|axis| self.points(*axis).len() > 1).collect()
     }
 
-    /// The name of a configuration: its points on all axes that vary.
+    /// The name of a configuration: its points on all axes that vary. Points that begin with a
+    /// number have the name of their axis; others explain themselves: `randread, iodepth=8`.
     pub(crate) fn name(&self, configuration: usize) -> String {
-        let axes = self.varied_axes();
-        let points = &self.design.configurations[configuration].points;
-        match axes.len() {
-            0 => points.join(", "),
-            _ => axes.iter().map(|axis| points[*axis].as_str()).collect::<Vec<_>>().join(", "),
-        }
+        let told = |axis: usize, point: &str| {
+            let is_number = point.starts_with(|first: char| first.is_ascii_digit());
+            if is_number { format!("{}={point}", self.design.axes[axis]) } else { point.to_owned() }
+        };
+        self.named_by(configuration, told)
     }
 
-    /// The name of a configuration, and of the other the points in which it differs:
-    /// `randread, libaio / psync`.
+    /// The points of a configuration, and of the other those in which it differs, as short as the
+    /// lines of a figure need it: `randread, 8 / 1`.
     pub(crate) fn against(&self, candidate: usize, baseline: usize) -> String {
         let differing: Vec<&str> = self.differing(candidate, baseline).map(|(_, point)| point).collect();
-        format!("{} / {}", self.name(candidate), differing.join(", "))
+        format!("{} / {}", self.named_by(candidate, |_, point| point.to_owned()), differing.join(", "))
+    }
+
+    /// The points of a configuration on all axes that vary, or on all axes if none does.
+    fn named_by(&self, configuration: usize, told: impl Fn(usize, &str) -> String) -> String {
+        let points = &self.design.configurations[configuration].points;
+        let varied = self.varied_axes();
+        let axes = if varied.is_empty() { (0..points.len()).collect() } else { varied };
+        axes.into_iter().map(|axis| told(axis, &points[axis])).collect::<Vec<_>>().join(", ")
     }
 
     /// What distinguishes a baseline from a candidate, with the names of the axes:

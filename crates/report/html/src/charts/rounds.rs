@@ -248,7 +248,7 @@ mod tests {
         let figures = gallery.into_figures();
         let titles: Vec<&str> = figures.iter().map(|figure| figure.title.as_str()).collect();
         // A ladder without a level would be an empty picture.
-        assert_eq!(titles, ["Latency against offered load; 4k"]);
+        assert_eq!(titles, ["Latency against offered load; bs=4k"]);
         let description = &figures[0].description;
         for part in ["3 levels", "Knee at 9.9k/s", "p99 ≤ 1.00 ms holds up to 10k/s"] {
             assert!(description.contains(part), "no '{part}' in: {description}");
