@@ -34,7 +34,8 @@ const PAGE: &str = "docs/benchmarks.md";
 const USAGE: &str = "\
 usage: cargo xtask bench [SUITE ...] [--size=small|real] [--rounds=5] [--runtime-ms=200] [--folder=target]
                          [--t-io-uring=PATH] [--json=FILE] [--write] [--debug]
-suites: null, engines, psync, scale, intervals, sampling, logs, nvme, logfs; all of them unless some are named";
+suites: null, engines, psync, scale, intervals, sampling, logs, nvme, logfs; all of them unless some are named
+--debug measures the programs that tests run, to see whether the bench works";
 
 type Suite = (&'static str, fn(&Bench) -> Result<Sheet, String>);
 
@@ -182,8 +183,10 @@ pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String>
     );
     let mut sheets = Vec::new();
     for (name, suite) in SUITES.iter().filter(|(name, _)| wanted.suites.is_empty() || wanted.suites.contains(name)) {
-        let sheet = suite(&bench).and_then(Sheet::whole).map_err(|reason| format!("{name}: {reason}"))?;
+        let told = |reason| format!("{name}: {reason}");
+        let sheet = suite(&bench).map_err(told)?;
         println!("\n{}", sheet.markdown());
+        sheet.check().map_err(told)?;
         if wanted.write {
             let begin = format!("<!-- tables: written by cargo xtask bench {name} --write -->");
             page::put(repository, PAGE, &begin, &format!("{facts}\n\n{}", sheet.markdown()))?;

@@ -99,18 +99,21 @@ impl Sheet {
         Sheet { suite, columns, rows: Vec::new(), targets: Vec::new(), skipped: Vec::new() }
     }
 
-    /// The sheet, if it has figures of iolab and all of them are numbers.
-    pub(super) fn whole(self) -> Result<Sheet, String> {
+    /// Whether it has figures of iolab, and each row has figures, all of them numbers.
+    pub(super) fn check(&self) -> Result<(), String> {
         if !self.rows.iter().any(|row| row.program.starts_with("iolab")) {
             return Err("no row has figures of iolab".to_owned());
         }
         for row in &self.rows {
             let mut figures = row.cells.iter().flatten().peekable();
-            if figures.peek().is_none() || !figures.all(|figure| figure.median.is_finite()) {
+            if figures.peek().is_none() {
+                return Err(format!("{}, {}: the row has no figures", row.case, row.program));
+            }
+            if !figures.all(|figure| figure.median.is_finite()) {
                 return Err(format!("{}, {}: not every figure is a number", row.case, row.program));
             }
         }
-        Ok(self)
+        Ok(())
     }
 
     pub(super) fn row(&mut self, case: &str, program: &str, cells: Vec<Option<Spread>>) {
@@ -236,19 +239,19 @@ mod tests {
     }
 
     #[test]
-    fn a_sheet_is_whole_with_figures_of_iolab_that_are_numbers() {
-        assert!(sheet().whole().is_ok());
+    fn a_sheet_must_have_figures_of_iolab_and_numbers_in_each_row() {
+        assert_eq!(sheet().check(), Ok(()));
         let with = |program: &str, cells| {
             let mut sheet = sheet();
             sheet.row("depth 32", program, cells);
-            sheet.whole()
+            sheet.check().unwrap_err()
         };
         let not_a_number = Spread { median: f64::NAN, min: 1.0, max: 1.0 };
-        assert!(with("fio", vec![Some(not_a_number), None]).unwrap_err().starts_with("depth 32, fio: "));
-        assert!(with("iolab", vec![None, None]).unwrap_err().starts_with("depth 32, iolab: "));
+        assert_eq!(with("fio", vec![Some(not_a_number), None]), "depth 32, fio: not every figure is a number");
+        assert_eq!(with("iolab", vec![None, None]), "depth 32, iolab: the row has no figures");
         let mut others = sheet();
         others.rows[0].program = "fio".to_owned();
-        assert_eq!(others.whole().unwrap_err(), "no row has figures of iolab");
+        assert_eq!(others.check().unwrap_err(), "no row has figures of iolab");
     }
 
     #[test]

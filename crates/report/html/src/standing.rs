@@ -92,7 +92,9 @@ impl<'a> Outcome<'a> {
     /// The points of a configuration, and of the other those in which it differs, as short as the
     /// lines of a figure need it: `randread, 8 / 1`.
     pub(crate) fn against(&self, candidate: usize, baseline: usize) -> String {
-        let differing: Vec<&str> = self.differing(candidate, baseline).map(|(_, point)| point).collect();
+        let of = |configuration: usize| &self.design.configurations[configuration].points;
+        let differing = of(baseline).iter().zip(of(candidate)).filter(|(one, other)| one != other);
+        let differing: Vec<&str> = differing.map(|(one, _)| one.as_str()).collect();
         format!("{} / {}", self.named_by(candidate, |_, point| point.to_owned()), differing.join(", "))
     }
 
@@ -107,16 +109,8 @@ impl<'a> Outcome<'a> {
     /// What distinguishes a baseline from a candidate, with the names of the axes:
     /// `ioengine=psync`.
     pub(crate) fn baseline_of(&self, candidate: usize, baseline: usize) -> String {
-        let differing: Vec<String> =
-            self.differing(candidate, baseline).map(|(axis, point)| format!("{axis}={point}")).collect();
-        differing.join(", ")
-    }
-
-    /// The axes on which two configurations differ, and the points of the baseline on them.
-    fn differing(&self, candidate: usize, baseline: usize) -> impl Iterator<Item = (&'a str, &'a str)> {
         let of = |configuration: usize| &self.design.configurations[configuration].points;
-        let both = self.design.axes.iter().zip(of(baseline).iter().zip(of(candidate)));
-        both.filter(|(_, (one, other))| one != other).map(|(axis, (one, _))| (axis.as_str(), one.as_str()))
+        self.design.label_on(baseline, |axis| of(baseline)[axis] != of(candidate)[axis])
     }
 
     /// The name of a configuration within its contest.

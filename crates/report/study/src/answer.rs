@@ -62,7 +62,7 @@ impl Design {
     }
 
     /// The same on the axes with these numbers.
-    fn label_on(&self, configuration: usize, is_named: impl Fn(usize) -> bool) -> String {
+    pub fn label_on(&self, configuration: usize, is_named: impl Fn(usize) -> bool) -> String {
         let points = &self.configurations[configuration].points;
         let varies = |axis: &usize| self.configurations.iter().any(|other| other.points[*axis] != points[*axis]);
         let axes = (0..self.axes.len()).filter(varies).filter(|axis| is_named(*axis));
