@@ -79,14 +79,16 @@ impl<'a> Outcome<'a> {
         (0..self.design.axes.len()).filter(|axis| self.points(*axis).len() > 1).collect()
     }
 
-    /// The name of a configuration: its points on all axes that vary. Points that begin with a
-    /// number have the name of their axis; others explain themselves: `randread, iodepth=8`.
+    /// The name of a configuration: its points on all axes that vary ([`told`](Self::told)).
     pub(crate) fn name(&self, configuration: usize) -> String {
-        let told = |axis: usize, point: &str| {
-            let is_number = point.starts_with(|first: char| first.is_ascii_digit());
-            if is_number { format!("{}={point}", self.design.axes[axis]) } else { point.to_owned() }
-        };
-        self.named_by(configuration, told)
+        self.named_by(configuration, |axis, point| self.told(axis, point))
+    }
+
+    /// A point; one that begins with a number has the name of its axis, others explain themselves:
+    /// `randread`, `iodepth=8`.
+    fn told(&self, axis: usize, point: &str) -> String {
+        let is_number = point.starts_with(|first: char| first.is_ascii_digit());
+        if is_number { format!("{}={point}", self.design.axes[axis]) } else { point.to_owned() }
     }
 
     /// The points of a configuration, and of the other those in which it differs, as short as the
@@ -114,9 +116,9 @@ impl<'a> Outcome<'a> {
     }
 
     /// The name of a configuration within its contest.
-    pub(crate) fn short_name(&self, configuration: usize) -> &'a str {
-        self.compared_axis()
-            .map_or("the only configuration", |axis| &self.design.configurations[configuration].points[axis])
+    pub(crate) fn short_name(&self, configuration: usize) -> String {
+        let points = &self.design.configurations[configuration].points;
+        self.compared_axis().map_or_else(|| "the only configuration".to_owned(), |axis| self.told(axis, &points[axis]))
     }
 
     pub(crate) fn row(&self, figure: usize, configuration: usize) -> Option<&'a FigureValues> {

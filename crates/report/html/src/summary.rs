@@ -105,7 +105,7 @@ fn contest(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Marku
     let best = outcome.short_name(standing.best);
     let value = html! { (number(&shown(figure, standing.median.estimate))) " " (interval_note(figure, standing)) };
     if standing.rivals.is_empty() {
-        return html! { (name(best)) " has " (value) ". There is nothing to compare it with." };
+        return html! { (name(&best)) " has " (value) ". There is nothing to compare it with." };
     }
     let having = |wanted: fn(Verdict) -> bool| -> Vec<&Rival> {
         standing.rivals.iter().filter(|rival| wanted(rival.comparison.verdict)).collect()
@@ -114,8 +114,8 @@ fn contest(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Marku
     let equal = having(|verdict| verdict == Verdict::Equivalent);
     let open = having(|verdict| matches!(verdict, Verdict::Undecided { .. }));
     html! {
-        @if beaten.len() == standing.rivals.len() { (superlative(figure)) " is " (name(best)) " with " (value) ", " }
-        @else { "the " (superlative(figure)) " median has " (name(best)) " with " (value) ". It is " }
+        @if beaten.len() == standing.rivals.len() { (superlative(figure)) " is " (name(&best)) " with " (value) ", " }
+        @else { "the " (superlative(figure)) " median has " (name(&best)) " with " (value) ". It is " }
         @if !beaten.is_empty() {
             (word(figure, Verdict::Better)) " than " (listed(outcome, &beaten))
             @if beaten.len() > MOST_NAMED { "; the nearest, " (against(outcome, beaten[0])) }
@@ -150,7 +150,7 @@ fn listed(outcome: &Outcome<'_>, rivals: &[&Rival]) -> Markup {
 }
 
 fn against(outcome: &Outcome<'_>, rival: &Rival) -> Markup {
-    html! { (name(outcome.short_name(rival.configuration))) " (" (number(&change_with_limits(&rival.comparison.ratio))) ")" }
+    html! { (name(&outcome.short_name(rival.configuration))) " (" (number(&change_with_limits(&rival.comparison.ratio))) ")" }
 }
 
 /// The number of repeats that would decide, for the rival that needs most.
@@ -169,7 +169,7 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
     let is_clear = |standing: &&Standing| {
         !standing.rivals.is_empty() && standing.rivals.iter().all(|rival| rival.comparison.verdict == Verdict::Better)
     };
-    let mut wins: Vec<(&str, usize)> = Vec::new();
+    let mut wins: Vec<(String, usize)> = Vec::new();
     for standing in standings.iter().filter(is_clear) {
         let winner = outcome.short_name(standing.best);
         match wins.iter_mut().find(|entry| entry.0 == winner) {
@@ -210,7 +210,7 @@ fn each(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing], axes: &[
         let mut cells: Vec<Cell> = standing.common.iter().map(|(_, point)| Cell::Head(point.clone())).collect();
         let nearest = standing.rivals.first().map(|rival| against(outcome, rival));
         cells.extend([
-            Cell::Text(outcome.short_name(standing.best).to_owned()),
+            Cell::Text(outcome.short_name(standing.best)),
             Cell::Number(shown(figure, standing.median.estimate)),
             Cell::Rich(nearest.unwrap_or_else(|| html! { "nothing to compare" })),
             Cell::Rich(verdicts(outcome, figure, standing)),
@@ -226,7 +226,7 @@ fn verdicts(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Mark
     html! {
         @for (place, rival) in standing.rivals.iter().enumerate() {
             @if place > 0 { ", " }
-            (name(outcome.short_name(rival.configuration))) " " (word(figure, rival.comparison.verdict))
+            (name(&outcome.short_name(rival.configuration))) " " (word(figure, rival.comparison.verdict))
         }
     }
 }
