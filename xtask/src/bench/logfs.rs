@@ -2,10 +2,11 @@
 //! the same kind.
 //!
 //! logfs is accessed by the engine `logfs`, the others by io_uring with `O_DIRECT`. All three use
-//! this repository's program, so that the same loop takes the latencies. As a check, the installed
-//! fio also runs on the kernel's file systems, and jobs on XFS compare what they read with
-//! checksums, as logfs does. Devices are RAM disks of the kernel, and loop devices over files. Only
-//! root can make them: otherwise, logfs runs alone on a file.
+//! this repository's program, so that the same loop takes the latencies. logfs reads with and
+//! without comparing checksums, which the others do not have. As a check, the installed fio also
+//! runs on the kernel's file systems, and jobs on XFS compare what they read with checksums, as
+//! logfs does. Devices are RAM disks of the kernel, and loop devices over files. Only root can make
+//! them: otherwise, logfs runs alone on a file.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,12 +39,14 @@ struct Case {
     appends: bool,
 }
 
-/// The appends come last: they use the file system alone.
+/// Reads come first: each write to a RAM disk (zram) gets another page of memory, so that after
+/// many writes a file's pages lie apart, if a log wrote them. The appends come last: they use the
+/// file system alone.
 const CASES: [Case; 5] = [
-    Case { name: "sequential write 128 KiB", words: "--rw=write --bs=128k --overwrite=1", appends: false },
-    Case { name: "sequential write 4 KiB", words: "--rw=write --bs=4k --overwrite=1", appends: false },
     Case { name: "sequential read 256 KiB", words: "--rw=read --bs=256k", appends: false },
     Case { name: "random read 256 KiB", words: "--rw=randread --bs=256k", appends: false },
+    Case { name: "sequential write 128 KiB", words: "--rw=write --bs=128k --overwrite=1", appends: false },
+    Case { name: "sequential write 4 KiB", words: "--rw=write --bs=4k --overwrite=1", appends: false },
     Case { name: "append 128 KiB", words: "--rw=write --bs=128k", appends: true },
 ];
 
@@ -57,8 +60,18 @@ struct Side<'a> {
     name: &'static str,
     program: &'a Path,
     place: Place<'a>,
-    /// Only for comparison of programs, without targets.
-    is_check: bool,
+    role: Role,
+}
+
+/// What the figures of a side are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Its latencies have targets.
+    Judged,
+    /// The targets are its latencies.
+    Rival,
+    /// Runs in a few rounds, without targets.
+    Check,
 }
 
 #[derive(Debug)]
@@ -139,16 +152,16 @@ fn on_devices(bench: &Bench, kind: &str, sizes: Sizes, devices: &[Device; 3], sh
 }
 
 fn sides<'a>(bench: &'a Bench, device: &'a Path, [xfs, ext4]: [&'a Path; 2]) -> Vec<Side<'a>> {
-    let side = |name, program, place, is_check| Side { name, program, place, is_check };
+    let side = |name, program, place, role| Side { name, program, place, role };
     let (iolab, fio) = (bench.iolab.as_path(), Path::new("fio"));
     vec![
-        side("iolab, logfs", iolab, Place::Logfs(device), false),
-        side("iolab, XFS", iolab, Place::Folder(xfs), false),
-        side("iolab, ext4", iolab, Place::Folder(ext4), false),
-        side("iolab, XFS with checksums", iolab, Place::Checked(xfs), true),
-        side("iolab, logfs without checksums", iolab, Place::Unverified(device), true),
-        side("fio, XFS", fio, Place::Folder(xfs), true),
-        side("fio, ext4", fio, Place::Folder(ext4), true),
+        side("iolab, logfs", iolab, Place::Logfs(device), Role::Judged),
+        side("iolab, XFS", iolab, Place::Folder(xfs), Role::Rival),
+        side("iolab, ext4", iolab, Place::Folder(ext4), Role::Rival),
+        side("iolab, logfs without checksums", iolab, Place::Unverified(device), Role::Judged),
+        side("iolab, XFS with checksums", iolab, Place::Checked(xfs), Role::Check),
+        side("fio, XFS", fio, Place::Folder(xfs), Role::Check),
+        side("fio, ext4", fio, Place::Folder(ext4), Role::Check),
     ]
 }
 
@@ -158,7 +171,7 @@ fn alone(bench: &Bench, sizes: Sizes, mut sheet: Sheet) -> Result<Sheet, String>
     let image = folder.path().join("image.img");
     let file = std::fs::File::create(&image).map_err(|error| error.to_string())?;
     file.set_len(sizes.device).map_err(|error| error.to_string())?;
-    let side = Side { name: "iolab, logfs", program: &bench.iolab, place: Place::Logfs(&image), is_check: false };
+    let side = Side { name: "iolab, logfs", program: &bench.iolab, place: Place::Logfs(&image), role: Role::Judged };
     let sides = [side];
     for case in CASES {
         let mut found = Found::default();
@@ -170,8 +183,8 @@ fn alone(bench: &Bench, sizes: Sizes, mut sheet: Sheet) -> Result<Sheet, String>
     Ok(sheet)
 }
 
-/// What the sides of one case have shown: name, whether a target looks at it, figures.
-type Found = Vec<(&'static str, bool, Figures)>;
+/// What the sides of one case have shown.
+type Found = Vec<(&'static str, Role, Figures)>;
 
 /// How often and for how long each side runs in one placement.
 #[derive(Debug, Clone, Copy)]
@@ -191,17 +204,18 @@ fn measure(case: Case, sizes: Sizes, schedule: Schedule, sides: &[Side<'_>], fou
     for side in sides.iter().filter(|side| matches!(side.place, Place::Checked(_))) {
         perform(side, WITH_SUMS, sizes, 0, false)?;
     }
-    let laid_out: Vec<&&Side<'_>> = sides.iter().filter(|side| !side.is_check).collect();
+    let has_files = |side: &&&Side<'_>| matches!(side.place, Place::Logfs(_)) || side.role == Role::Rival;
+    let laid_out: Vec<&&Side<'_>> = sides.iter().filter(has_files).collect();
     for side in laid_out.iter().cycle().skip(first).take(laid_out.len()) {
         perform(side, case, sizes, 30, case == CASES[0])?;
     }
     if found.is_empty() {
-        found.extend(sides.iter().map(|side| (side.name, !side.is_check, vec![Vec::new(); COLUMNS.len()])));
+        found.extend(sides.iter().map(|side| (side.name, side.role, vec![Vec::new(); COLUMNS.len()])));
     }
     let checked = rounds.min(ROUNDS_OF_CHECKS);
     for (rounds, with_checks) in [(checked, true), (rounds - checked, false)] {
         // Checks are the last of the sides, so that those without them are the first of `found`.
-        let takes_part = |side: &&Side<'_>| with_checks || !side.is_check;
+        let takes_part = |side: &&Side<'_>| with_checks || side.role != Role::Check;
         let run = |side| Entrant::new(side_name(side), move || perform(side, case, sizes, runtime_ms, false));
         let entrants: Vec<Entrant<'_>> = sides.iter().copied().filter(takes_part).map(run).collect();
         for ((_, _, figures), taken) in found.iter_mut().zip(turns::take(&entrants, rounds)?) {
@@ -216,12 +230,15 @@ fn judge(name: &str, found: &Found, sheet: &mut Sheet) {
     for (side, _, figures) in found {
         sheet.row(name, side, figures.iter().map(|values| Some(spread(values))).collect());
     }
-    let [(_, _, ours), others @ ..] = &found[..] else { return };
-    for (rival, _, theirs) in others.iter().filter(|(_, counts, _)| *counts) {
-        for (what, column) in [("p99.9", P999), ("p95", P95)] {
-            let ratio = middle_ratio(&ratios(&ours[column], &theirs[column]));
-            let target = format!("{name}: {what} of logfs by that of {}", rival.trim_start_matches("iolab, "));
-            sheet.target_of_ratio(target, ratio);
+    let of_role = |wanted| found.iter().filter(move |(_, role, _)| *role == wanted);
+    let short = |side: &'static str| side.trim_start_matches("iolab, ");
+    for (judged, _, ours) in of_role(Role::Judged) {
+        for (rival, _, theirs) in of_role(Role::Rival) {
+            for (what, column) in [("p99.9", P999), ("p95", P95)] {
+                let ratio = middle_ratio(&ratios(&ours[column], &theirs[column]));
+                let target = format!("{name}: {what} of {} by that of {}", short(judged), short(rival));
+                sheet.target_of_ratio(target, ratio);
+            }
         }
     }
 }
