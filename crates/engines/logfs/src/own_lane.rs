@@ -264,7 +264,10 @@ impl Lane for OwnLane {
         self.shared.deliver(&mut self.latest);
         let have = out.as_slice().len();
         let wanted = wait.at_least.saturating_sub(have).min(out.room_left()).min(self.in_flight);
-        if wanted == 0 || wait.timeout_ns == 0 {
+        let all_finished = self.in_flight > 0 && self.shared.finished.borrow().len() == self.in_flight;
+        if all_finished && self.disk.is_synchronous() {
+            // A turn would only do background work, which would delay them.
+        } else if wanted == 0 || wait.timeout_ns == 0 {
             self.disk.turn(false);
             self.go_on();
         } else {

@@ -12,6 +12,7 @@ use iolab_disk::{Buffer, DeviceError};
 
 use crate::Error;
 use crate::anchor::{Anchor, Generation};
+use crate::disk::Urgency;
 use crate::instance::{Instance, Phase, State, step_aside};
 use crate::log::{Log, Mark};
 use crate::pace::Pace;
@@ -26,7 +27,7 @@ const GROUP_BYTES: usize = (32 << 10) - 64;
 /// A checkpoint up to this length is written whenever a changed file system is closed.
 const SMALL_BYTES: u64 = 4 << 20;
 /// Most groups of a checkpoint that wait to be written.
-const GROUPS_QUEUED: usize = 8;
+const GROUPS_QUEUED: usize = 4;
 /// How often a checkpoint that cannot be read back is written again before the device is given up.
 const TRIES: u32 = 3;
 
@@ -114,6 +115,7 @@ async fn describe(instance: &Instance) -> Result<(), Error> {
             drain(instance, oldest).await?;
         }
         // Let operations run between two groups.
+        instance.disk.share().await;
         step_aside().await;
     }
     // Only now is it known in which cluster the checkpoint begins.
@@ -147,7 +149,7 @@ async fn is_there(instance: &Instance) -> Result<bool, Error> {
         instance.state.borrow_mut().checkpoint_pace.read_bytes += bytes;
         instance.progress.notify();
     };
-    is_whole_told(&instance.disk, &instance.layout, generation, epoch, told).await
+    is_whole_told(&instance.disk.at(Urgency::Background), &instance.layout, generation, epoch, told).await
 }
 
 /// Where the checkpoint written last is.
@@ -170,14 +172,14 @@ pub(crate) fn is_wanted_at_end(state: &State) -> bool {
 async fn drain(instance: &Instance, ticket: u64) -> Result<(), Error> {
     loop {
         let wait = {
-            let state = instance.state.borrow();
+            let mut state = instance.state.borrow_mut();
             if let Some(error) = state.failed {
                 return Err(Error::Failed(error));
             }
             if state.log.is_framed(ticket) {
                 return Ok(());
             }
-            // More is queued than it takes to start writing without a request.
+            state.log.framed_wanted = ticket;
             instance.work.notify();
             instance.progress.pass()
         };

@@ -20,10 +20,9 @@ use crate::tree::Inode;
 
 /// Most bytes moved in one pass.
 const PASS_BYTES: u64 = 256 << 10;
-/// Most bytes moved in one pass when demotion is late.
-const LATE_PASS_BYTES: u64 = 1 << 20;
-/// If the pieces of a pass are longer than this on average, they come from long writes.
-const LONG_BYTES: usize = 32 << 10;
+/// Most bytes moved in one pass if the device transfers during submission: operations run between
+/// two passes, and the device does one request at a time anyway.
+const PASS_BYTES_IN_PLACE: u64 = 64 << 10;
 /// Most pieces moved in one pass; each needs a record.
 const PASS_PIECES: usize = 1_024;
 /// Most stretches of a file, in memory or not, that one pass examines.
@@ -37,25 +36,17 @@ const DOWN_TO: u64 = 12;
 pub(crate) async fn run(instance: Rc<Instance>) {
     let limit = instance.inline_limit;
     let mut level = DEMOTION_SIXTEENTHS;
-    // Mean length of the pieces that the last pass moved.
-    let mut piece_bytes = 0;
     loop {
         let wanted = |state: &mut State| {
             let rested = state.no_room_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
             let level = level.min(state.inline_sixteenths(&instance.layout));
-            let inline_bytes = state.tree.inline_bytes();
-            // Demotion is late when content nears its limit or would be in the next checkpoint.
-            // Long writes do not make it late: when memory is full they go to the disk directly,
-            // which costs less than moving them.
-            let is_late = piece_bytes <= LONG_BYTES && inline_bytes > limit / 16 * DEMOTION_SIXTEENTHS.min(2 * level);
-            (rested && inline_bytes > limit / 16 * level).then_some(is_late)
+            (rested && state.tree.inline_bytes() > limit / 16 * level).then_some(())
         };
-        let Some(is_late) = instance.wait_for_work(Phase::Closing, wanted).await else { break };
-        match pass(&instance, is_late).await {
-            Ok(mean_bytes) => {
-                piece_bytes = mean_bytes;
-                instance.state.borrow_mut().no_room_at = None;
-            }
+        if instance.wait_for_work(Phase::Closing, wanted).await.is_none() {
+            break;
+        }
+        match pass(&instance).await {
+            Ok(()) => instance.state.borrow_mut().no_room_at = None,
             Err(Error::NoSpace | Error::Device(_)) => {
                 let mut state = instance.state.borrow_mut();
                 state.no_room_at = Some(state.log.last_ticket);
@@ -69,13 +60,13 @@ pub(crate) async fn run(instance: Rc<Instance>) {
     instance.task_ended();
 }
 
-/// Moves some content. Returns the mean length of its pieces.
-async fn pass(instance: &Instance, is_late: bool) -> Result<usize, Error> {
-    let disk = if is_late { instance.disk.hurried() } else { instance.disk.at(Urgency::Background) };
-    let most_bytes = if is_late { LATE_PASS_BYTES } else { PASS_BYTES };
+/// Moves some content.
+async fn pass(instance: &Instance) -> Result<(), Error> {
+    let disk = instance.disk.at(Urgency::Background);
+    let most_bytes = if disk.is_synchronous() { PASS_BYTES_IN_PLACE } else { PASS_BYTES };
     let (content, moving) = gather(&mut instance.state.borrow_mut(), most_bytes);
     if content.is_empty() {
-        return Ok(0);
+        return Ok(());
     }
     let length = content.len() as u64;
     let clusters = |state: &State| state.heads.clusters_for(Stream::Moved, length, &instance.layout);
@@ -107,7 +98,7 @@ async fn pass(instance: &Instance, is_late: bool) -> Result<usize, Error> {
     for (place, length) in slots {
         state.clusters.unpin(place, length, ticket);
     }
-    result.map(|()| content.len() / moving.len().max(1))
+    result
 }
 
 /// Copies the in-memory content of the files at the front of the queue. Files written to since they

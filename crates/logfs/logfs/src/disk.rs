@@ -6,20 +6,27 @@
 //!  background: cleaning, defragmentation ───▶ ┘ one at a time while others are in flight
 //! ```
 //!
+//! A device that transfers during submission has nothing in flight, and everybody waits for each
+//! transfer. It gets one short background request for as many bytes of others.
+//!
 //! Large reads that complete together are delivered one by one, with a turn of the device in
 //! between. A task compares what it has read with checksums; meanwhile, the device works on the
 //! request that replaced the read delivered before.
 
+mod requests;
+
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::future::Future;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use iolab_disk::{Action, BlockDevice, Buffer, DeviceError, DiskCompletion, DiskRequest, Divided, Geometry};
 use iolab_executor::Driver;
+
+pub(crate) use requests::Urgency;
+use requests::{BACKGROUND_BYTES, BACKGROUND_BYTES_IN_PLACE, Inner, Place};
 
 /// A device, and the tasks that wait for its requests. Clones are the same device; pass one to
 /// [`iolab_executor::Executor::run`] as its driver.
@@ -32,53 +39,9 @@ pub struct Disk {
     piece_bytes: usize,
 }
 
-/// The largest background request, bytes: a request of a user waits for one at most.
-const BACKGROUND_BYTES: usize = 256 << 10;
-
 /// Reads from this length on are delivered one by one. Checking fewer bytes takes a few
 /// microseconds at most, about as long as a turn of the device.
 const LARGE_READ_BYTES: usize = 64 << 10;
-
-/// How urgent the requests of a handle are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Urgency {
-    /// Frames of the log and flushes: every sync waits for them.
-    Log,
-    /// Operations of users, and what they wait for.
-    User,
-    /// What nobody waits for: one request at a time while requests of others are in flight.
-    Background,
-}
-
-struct Inner {
-    device: Box<dyn BlockDevice>,
-    /// Indexed by the requests' tags; places are reused.
-    places: Vec<Place>,
-    free: Vec<usize>,
-    under_way: usize,
-    /// Requests in the device or in the backlog, by [`Urgency`].
-    sent: [usize; 3],
-    /// Requests that the device had no room for, by [`Urgency`].
-    backlog: [VecDeque<DiskRequest>; 3],
-    /// Background requests that are held back.
-    held_back: VecDeque<DiskRequest>,
-    done: Vec<DiskCompletion>,
-    /// Large reads that have completed and are not delivered yet.
-    arrived: VecDeque<DiskCompletion>,
-}
-
-/// Where a request's completion waits for the task that made it.
-#[derive(Debug)]
-struct Place {
-    completion: Option<DiskCompletion>,
-    urgency: Urgency,
-    is_large_read: bool,
-    /// Waker of the task that waits, or waited here last: usually the same task.
-    waker: Option<Waker>,
-    is_waited_for: bool,
-    /// No task waits for the completion any more.
-    is_abandoned: bool,
-}
 
 impl std::fmt::Debug for Disk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -177,30 +140,31 @@ impl Disk {
     /// Wraps a device, which from now on is used through futures only.
     pub fn new(device: impl BlockDevice + 'static) -> Disk {
         let geometry = device.geometry();
-        let inner = Inner {
-            device: Box::new(device),
-            places: Vec::new(),
-            free: Vec::new(),
-            under_way: 0,
-            sent: [0; 3],
-            backlog: Default::default(),
-            held_back: VecDeque::new(),
-            done: Vec::new(),
-            arrived: VecDeque::new(),
-        };
-        Disk { inner: Rc::new(RefCell::new(inner)), geometry, urgency: Urgency::User, piece_bytes: usize::MAX }
+        Disk {
+            inner: Rc::new(RefCell::new(Inner::new(Box::new(device)))),
+            geometry,
+            urgency: Urgency::User,
+            piece_bytes: usize::MAX,
+        }
     }
 
     /// A handle to the same device, for requests of this urgency.
     pub(crate) fn at(&self, urgency: Urgency) -> Disk {
-        let piece_bytes = if urgency == Urgency::Background { BACKGROUND_BYTES } else { usize::MAX };
+        let piece_bytes = match urgency {
+            Urgency::Background if self.is_synchronous() => BACKGROUND_BYTES_IN_PLACE,
+            Urgency::Background => BACKGROUND_BYTES,
+            _ => usize::MAX,
+        };
         Disk { urgency, piece_bytes, ..self.clone() }
     }
 
-    /// A handle for background work that is late, so that users are about to wait for it: as urgent
-    /// as they are, in requests as short as those of the background.
-    pub(crate) fn hurried(&self) -> Disk {
-        Disk { urgency: Urgency::User, ..self.at(Urgency::Background) }
+    /// Waits for the background's share of a device that transfers during submission, for work that
+    /// delays others as much as a request does.
+    pub(crate) async fn share(&self) {
+        if self.is_synchronous() {
+            // Nothing is read, in its turn.
+            drop(self.at(Urgency::Background).read(0, 0).await);
+        }
     }
 
     /// Size and block size of the device.
@@ -289,77 +253,15 @@ impl Disk {
         inner.places[place].is_large_read = is_large_read && !inner.device.is_synchronous();
         inner.under_way += 1;
         let request = DiskRequest { tag: place as u64, action };
-        if urgency == Urgency::Background && (!inner.held_back.is_empty() || inner.holds_back()) {
-            inner.held_back.push_back(request);
-        } else {
-            inner.send(urgency, request);
-        }
+        inner.start(urgency, request);
         Transfer { inner: Rc::clone(&self.inner), place, is_over: false }
-    }
-}
-
-impl Inner {
-    /// Whether another background request has to wait.
-    fn holds_back(&self) -> bool {
-        let [log, user, background] = self.sent;
-        background > 0 && log + user > 0
-    }
-
-    fn send(&mut self, urgency: Urgency, request: DiskRequest) {
-        self.sent[urgency as usize] += 1;
-        // Requests in the backlog that are as urgent go first.
-        let is_first = self.backlog[..=urgency as usize].iter().all(VecDeque::is_empty);
-        let later = if is_first { self.device.submit(request).err() } else { Some(request) };
-        self.backlog[urgency as usize].extend(later);
-    }
-
-    /// Sends what had to wait, as far as the device has room and the order allows.
-    fn submit_waiting(&mut self) {
-        for urgency in 0..self.backlog.len() {
-            while let Some(request) = self.backlog[urgency].pop_front() {
-                if let Err(refused) = self.device.submit(request) {
-                    self.backlog[urgency].push_front(refused);
-                    return;
-                }
-            }
-        }
-        while !self.holds_back()
-            && let Some(request) = self.held_back.pop_front()
-        {
-            self.send(Urgency::Background, request);
-        }
-    }
-
-    /// Stores a completion for the task that waits for it, and wakes that task. Returns whether it
-    /// woke one.
-    fn deliver(&mut self, completion: DiskCompletion) -> bool {
-        let number = completion.tag as usize;
-        let Some(place) = self.places.get_mut(number) else { return false };
-        self.under_way -= 1;
-        self.sent[place.urgency as usize] -= 1;
-        if std::mem::take(&mut place.is_abandoned) {
-            self.free.push(number);
-            return false;
-        }
-        place.completion = Some(completion);
-        let waker = place.waker.as_ref().filter(|_| place.is_waited_for);
-        waker.inspect(|waker| waker.wake_by_ref()).is_some()
-    }
-
-    /// Delivers large reads until one has woken a task, or until none is left: the owner may sleep
-    /// after a turn that woke nobody.
-    fn deliver_large_read(&mut self) {
-        while let Some(completion) = self.arrived.pop_front() {
-            if self.deliver(completion) {
-                return;
-            }
-        }
     }
 }
 
 impl Driver for Disk {
     fn turn(&mut self, wait: bool) -> bool {
         let mut inner = self.inner.borrow_mut();
+        inner.next_turn(wait);
         inner.submit_waiting();
         let under_way = inner.under_way > 0;
         let waits = wait && under_way && inner.arrived.is_empty();

@@ -43,13 +43,17 @@ pub(crate) struct Log {
     /// The bytes of the groups from `framed` on.
     bytes: Vec<u8>,
     framed: usize,
+    /// How many of the queued bytes are changes; the others are a checkpoint's.
+    queued_change_bytes: usize,
     /// Ticket of the last group appended.
     pub(crate) last_ticket: u64,
     /// Groups up to this ticket are durable.
     pub(crate) durable_ticket: u64,
     /// Groups up to this ticket are to be made durable.
     pub(crate) wanted_ticket: u64,
-    /// What has been submitted to the device.
+    /// Groups up to this ticket are to be put into frames.
+    pub(crate) framed_wanted: u64,
+    /// What has been written.
     pub(crate) written: Written,
     /// Where the next frame goes.
     next: FramePlace,
@@ -78,7 +82,7 @@ pub(crate) struct Log {
     pub(crate) ended: Option<u64>,
 }
 
-/// How much of the log has been submitted: durable with the next flush.
+/// How much of the log has been written: durable with the next flush.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Written {
     ticket: u64,
@@ -112,6 +116,8 @@ impl LogEnd {
 pub(crate) struct Composed {
     pub(crate) place: u64,
     pub(crate) buffer: Buffer,
+    /// What has been written when this frame and all before it have been.
+    pub(crate) written: Written,
 }
 
 /// There was no free cluster for the log, although some are reserved for it.
@@ -127,9 +133,11 @@ impl Log {
             queue: VecDeque::new(),
             bytes: Vec::new(),
             framed: 0,
+            queued_change_bytes: 0,
             last_ticket: 0,
             durable_ticket: 0,
             wanted_ticket: 0,
+            framed_wanted: 0,
             written: Written::default(),
             next,
             spare,
@@ -156,6 +164,7 @@ impl Log {
         records.iter().for_each(|record| record.encode(&mut self.bytes));
         let length = self.bytes.len() - before;
         self.changed_bytes += length as u64;
+        self.queued_change_bytes += length;
         self.close_group(length, records.len() as u32, mark)
     }
 
@@ -211,6 +220,11 @@ impl Log {
         self.bytes.len() - self.framed
     }
 
+    /// Bytes of changes queued for writing.
+    pub(crate) fn queued_change_bytes(&self) -> usize {
+        self.queued_change_bytes
+    }
+
     /// Number of clusters of the log, including the one where it continues.
     pub(crate) fn clusters(&self) -> u32 {
         self.chain.len() as u32 + 1
@@ -236,9 +250,9 @@ impl Log {
         self.next.sequence - 1
     }
 
-    /// All frames made so far have been submitted; they contain the groups up to this ticket.
-    pub(crate) fn now_written(&mut self, ticket: u64) {
-        self.written = Written { ticket, sequence: self.last_sequence(), changes: self.changes };
+    /// Whether a sync waits only for the device to be flushed.
+    pub(crate) fn waits_for_flush(&self) -> bool {
+        self.wants_sync() && self.written.ticket >= self.wanted_ticket
     }
 
     /// What had been submitted at that time is durable.
@@ -257,9 +271,9 @@ impl Log {
         self.changed_bytes - self.begun_at
     }
 
-    /// Makes the next frame, of groups up to ticket `until`.
-    pub(crate) fn compose(&mut self, until: u64, clusters: &mut ClusterTable) -> Result<Option<Composed>, NoCluster> {
-        let Some(first) = self.queue.front().filter(|group| group.ticket <= until) else { return Ok(None) };
+    /// Makes the next frame; nothing when no group is queued.
+    pub(crate) fn compose(&mut self, clusters: &mut ClusterTable) -> Result<Option<Composed>, NoCluster> {
+        let Some(first) = self.queue.front() else { return Ok(None) };
         let (first_bytes, begins) = (first.length, first.mark == Mark::Begin);
         if self.layout.blocks((HEADER_BYTES + first_bytes) as u64) > self.room() {
             let spare = clusters.allocate(Role::Log).ok_or(NoCluster)?;
@@ -270,12 +284,14 @@ impl Log {
         if begins {
             self.begun = Some(self.next);
         }
-        let (payload_bytes, changes) = self.fitting(until);
+        let (ticket, payload_bytes, changes) = self.fitting();
         let mut buffer = Buffer::zeroed(self.layout.blocks((HEADER_BYTES + payload_bytes) as u64) as usize);
         let payload = &self.bytes[self.framed..self.framed + payload_bytes];
         buffer[HEADER_BYTES..HEADER_BYTES + payload_bytes].copy_from_slice(payload);
         self.forget(payload_bytes);
-        Ok(Some(self.close_frame(buffer, payload_bytes, changes)))
+        let (place, buffer) = self.close_frame(buffer, payload_bytes, changes);
+        let written = Written { ticket, sequence: self.last_sequence(), changes: self.changes };
+        Ok(Some(Composed { place, buffer, written }))
     }
 
     /// Drops bytes that are in a frame. The rest moves to the front when it is smaller than the
@@ -293,28 +309,30 @@ impl Log {
     }
 
     /// Takes the groups of one frame off the queue: the first in any case, others as they fit.
-    /// Returns their bytes and changes.
-    fn fitting(&mut self, until: u64) -> (usize, u32) {
+    /// Returns the ticket of the last one, and their bytes and changes.
+    fn fitting(&mut self) -> (u64, usize, u32) {
         let most = (self.room() as usize).min(FRAME_BYTES);
         let (mut count, mut bytes) = (0, 0);
-        for group in self.queue.iter().take_while(|group| group.ticket <= until) {
+        for group in &self.queue {
             let fits = HEADER_BYTES + bytes + group.length <= most && group.mark != Mark::Begin;
             if count > 0 && !fits {
                 break;
             }
             (count, bytes) = (count + 1, bytes + group.length);
         }
-        let mut changes = 0_u32;
+        let (mut ticket, mut changes) = (0, 0_u32);
         for group in self.queue.drain(..count) {
+            ticket = group.ticket;
+            self.queued_change_bytes -= if group.changes > 0 { group.length } else { 0 };
             changes = changes.wrapping_add(group.changes);
             if group.mark == Mark::End {
                 self.ended = Some(self.next.sequence);
             }
         }
-        (bytes, changes)
+        (ticket, bytes, changes)
     }
 
-    fn close_frame(&mut self, mut buffer: Buffer, payload_bytes: usize, changes: u32) -> Composed {
+    fn close_frame(&mut self, mut buffer: Buffer, payload_bytes: usize, changes: u32) -> (u64, Buffer) {
         let header = Header {
             sequence: self.next.sequence,
             epoch: self.epoch,
@@ -332,7 +350,7 @@ impl Log {
             sequence: self.next.sequence + 1,
             previous: checksum,
         };
-        Composed { place, buffer }
+        (place, buffer)
     }
 
     /// An anchor names the checkpoint that begins in `cluster`: keeps what lies between the

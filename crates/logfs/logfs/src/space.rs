@@ -6,8 +6,8 @@ use crate::{Error, Layout};
 
 /// Clusters reserved for cleaning.
 pub(crate) const FOR_CLEANING: u32 = 3;
-/// Changes wait while more than this is queued for the log; the wait ends when it has been written.
-const MOST_QUEUED_BYTES: usize = 256 << 10;
+/// Changes wait while more of them than this is queued for the log.
+const MOST_QUEUED_BYTES: usize = 64 << 10;
 
 /// The space that an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,14 +126,13 @@ impl Instance {
             self.work.notify();
             step_aside().await;
         }
-        let mut turn = None;
+        let (mut turn, mut has_stepped) = (None, false);
         loop {
             let wait = {
                 let mut state = self.state.borrow_mut();
                 state.usable()?;
-                if !self.turns.is_next(turn.as_ref()) || self.wait_for_log(&mut state) {
-                    turn.get_or_insert_with(|| self.turns.take(&self.progress));
-                } else {
+                let (is_next, is_full) = (self.turns.is_next(turn.as_ref()), self.wait_for_log(&mut state));
+                if is_next && !is_full {
                     // An operation that waits for space lets others go first: cleaning may be among
                     // them.
                     turn = None;
@@ -141,17 +140,26 @@ impl Instance {
                         return Ok(());
                     }
                 }
+                // The log has room, and those in front have been woken. With a turn behind them,
+                // this operation would make the next one wait, and so on.
+                let steps = !is_next && !is_full && turn.is_none() && !std::mem::replace(&mut has_stepped, true);
+                if (!is_next || is_full) && !steps {
+                    turn.get_or_insert_with(|| self.turns.take(&self.progress));
+                }
                 self.work.notify();
-                self.progress.pass()
+                (!steps).then(|| self.progress.pass())
             };
-            wait.await;
+            match wait {
+                Some(wait) => wait.await,
+                None => step_aside().await,
+            }
         }
     }
 
     fn wait_for_log(&self, state: &mut State) -> bool {
         let full = state.log_is_full(&self.layout);
         state.checkpoint_wanted |= full && !state.checkpointing;
-        full || state.log.queued_bytes() > MOST_QUEUED_BYTES
+        full || state.log.queued_change_bytes() > MOST_QUEUED_BYTES
     }
 
     fn has_space(&self, state: &mut State, need: &impl Fn(&State) -> Need) -> Result<bool, Error> {

@@ -87,7 +87,7 @@ async fn describe(
 
 /// Writes the queued groups.
 async fn send(disk: &Disk, log: &mut Log, clusters: &mut ClusterTable) -> Result<(), Error> {
-    while let Some(frame) = log.compose(u64::MAX, clusters).map_err(|_| Error::NoSpace)? {
+    while let Some(frame) = log.compose(clusters).map_err(|_| Error::NoSpace)? {
         disk.write(frame.place, frame.buffer).await?;
     }
     Ok(())

@@ -123,8 +123,11 @@ impl LogFs {
         let instance = &self.0;
         let length = content.len() as u64;
         let is_inline = |state: &State| {
-            let fits = state.tree.inline_bytes() + length <= instance.inline_limit;
-            length <= u64::from(instance.layout.small_max_bytes) && fits
+            let layout = &instance.layout;
+            // What fills a block goes to the disk directly instead of being moved soon afterwards.
+            let sixteenths = if length < u64::from(layout.block_bytes) { 16 } else { state.inline_sixteenths(layout) };
+            let fits = state.tree.inline_bytes() + length <= instance.inline_limit / 16 * sixteenths;
+            length <= u64::from(layout.small_max_bytes) && fits
         };
         let need = |state: &State| match is_inline(state) {
             true => Need::Clusters(0),

@@ -1,7 +1,11 @@
 //! The order in which requests of different urgency reach a device.
 
-use super::*;
+use std::task::Waker;
+
 use iolab_disk::ActionKind;
+
+use super::requests::TURNS_BETWEEN;
+use super::*;
 
 /// A device that takes a number of requests, and completes them when told, in the order that
 /// they came.
@@ -51,6 +55,28 @@ impl BlockDevice for Prompt {
         for DiskRequest { tag, action } in taken.drain(..) {
             done.push(DiskCompletion { tag, buffer: action.into_buffer(), result: Ok(()) });
         }
+    }
+}
+
+/// The same, which transfers during submission.
+#[derive(Clone, Default)]
+struct InPlace(Prompt);
+
+impl BlockDevice for InPlace {
+    fn geometry(&self) -> Geometry {
+        self.0.geometry()
+    }
+
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
+        self.0.submit(request)
+    }
+
+    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
+        self.0.reap(wait, done);
+    }
+
+    fn is_synchronous(&self) -> bool {
+        true
     }
 }
 
@@ -136,4 +162,26 @@ fn large_reads_that_complete_together_are_delivered_one_by_one() {
     assert_eq!((count(&mut large), disk.under_way()), (0, 2));
     disk.turn(false);
     assert_eq!(disk.under_way(), 0);
+}
+
+#[test]
+fn a_device_in_place_transfers_as_much_for_the_background_as_for_others() {
+    let mut disk = Disk::new(InPlace::default());
+    let background = disk.at(Urgency::Background).read_in_pieces(0, 8 * BACKGROUND_BYTES_IN_PLACE);
+    // The number of requests left after a turn in which this number of bytes is written.
+    let mut left = |bytes: usize, wait: bool| {
+        drop((bytes > 0).then(|| disk.write(0, Buffer::zeroed(bytes))));
+        disk.turn(wait);
+        disk.under_way()
+    };
+    // There is no reason to wait with the first.
+    assert_eq!(left(0, false), 7);
+    let half = BACKGROUND_BYTES_IN_PLACE / 2;
+    assert_eq!([left(half, false), left(half, false), left(half, false)], [7, 6, 6]);
+    // Much at once does not let much of the background through, and waiting lets one through.
+    assert_eq!([left(8 * half, false), left(0, false), left(0, true), left(0, true)], [5, 5, 4, 3]);
+    // Nor does it wait for ever while others do nothing.
+    let turns = (1..).find(|_| left(0, false) == 2);
+    assert_eq!(turns, Some(TURNS_BETWEEN as usize));
+    drop(background);
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use iolab_disk::Buffer;
 
 use super::How;
-use crate::disk::Transfer;
+use crate::disk::PiecewiseRead;
 use crate::{Disk, Error, Layout};
 
 /// Most clusters read ahead.
@@ -18,7 +18,7 @@ pub(super) struct Reader {
     disk: Disk,
     layout: Layout,
     kept: Option<(u32, Rc<Buffer>)>,
-    ahead: VecDeque<(u32, Transfer)>,
+    ahead: VecDeque<(u32, PiecewiseRead)>,
     how: How,
     /// How many consecutive requests were for adjacent clusters.
     row: u32,
@@ -48,7 +48,7 @@ impl Reader {
                 self.ahead.push_back((number, transfer));
             }
         }
-        let bytes = match (transfer.await, self.how) {
+        let bytes = match (transfer.done().await, self.how) {
             (Err(_), How::AcrossGaps | How::Regardless) => self.by_blocks(cluster).await,
             (result, _) => result?,
         };
@@ -70,7 +70,7 @@ impl Reader {
         all
     }
 
-    fn start(&self, cluster: u32) -> Transfer {
-        self.disk.read(self.layout.start_of(cluster), self.layout.cluster_bytes as usize)
+    fn start(&self, cluster: u32) -> PiecewiseRead {
+        self.disk.read_in_pieces(self.layout.start_of(cluster), self.layout.cluster_bytes as usize)
     }
 }

@@ -6,10 +6,36 @@ use iolab_executor::ReadyOrder;
 use iolab_logfs::{InodeId, LogFs, OpenOptions, Owner, Repair};
 
 use crate::rig::load::bytes;
-use crate::rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale, small_memory};
+use crate::rig::{BLOCK, Bench, CLUSTER, Random, empty_image, empty_image_with, scale, small_memory};
 
 fn file(bench: &mut Bench, fs: &LogFs, name: &str) -> InodeId {
     bench.run(fs.create(InodeId::ROOT, name.as_bytes(), Owner::default())).unwrap()
+}
+
+#[test]
+fn whole_blocks_leave_memory_early_and_parts_of_blocks_do_not() {
+    let disk = RamDisk::with_contents(empty_image_with(400, CLUSTER / 8), BLOCK);
+    let mut bench = Bench::new(disk, ReadyOrder::Fair);
+    let limit = 64_000;
+    let fs = bench.try_open(OpenOptions { inline_bytes: Some(limit), ..small_memory() }).unwrap().0;
+    let inode = file(&mut bench, &fs, "f");
+    let mut most_of = |length: usize, from: u64| {
+        let mut most = 0;
+        for number in 0..200 {
+            let content = bytes(number as u8, length);
+            bench.run(fs.write(inode, from + number * length as u64, &content)).unwrap();
+            most = most.max(fs.space().inline_bytes);
+        }
+        for number in 0..200 {
+            let found = bench.run(fs.read(inode, from + number * length as u64, length)).unwrap();
+            assert!(found == bytes(number as u8, length), "{length}: {number}");
+        }
+        most
+    };
+    let whole = most_of(2 * BLOCK as usize, 0);
+    assert!(whole > limit / 2 && whole <= limit / 16 * 14, "{whole} bytes in memory");
+    let parts = most_of(BLOCK as usize - 100, 1 << 20);
+    assert!(parts > limit / 16 * 14 && parts <= limit, "{parts} bytes in memory");
 }
 
 #[test]

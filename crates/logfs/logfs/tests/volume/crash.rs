@@ -15,7 +15,7 @@ use crate::rig;
 use crate::rig::crash::run_script;
 use crate::rig::load::{Step, perform, step};
 use crate::rig::model::Model;
-use crate::rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale};
+use crate::rig::{BLOCK, Bench, CLUSTER, Random, empty_image, empty_image_with, scale};
 
 /// The minimum number of clusters of a file system, and a few to write to.
 const CLUSTERS: u64 = 34;
@@ -85,13 +85,14 @@ fn short_scripts_survive_a_crash_at_every_event() {
 
 #[test]
 fn random_scripts_survive_crash_after_crash() {
-    // On a large disk, and on one so full that clusters are reallocated as soon as possible.
-    let images = [empty_image(CLUSTERS * 2), empty_image(CLUSTERS)];
+    // On a large disk, on one where whole blocks go through the log, and on one so full that
+    // clusters are reallocated as soon as possible.
+    let images = [empty_image(CLUSTERS * 2), empty_image(CLUSTERS), empty_image_with(CLUSTERS * 2, CLUSTER / 8)];
     for seed in 0..80 * scale() {
         let mut random = Random(seed);
         let is_full = seed % 2 == 1;
         let most_bytes = if is_full { 5 } else { 2 } * u64::from(CLUSTER);
-        let (mut image, mut model) = (images[usize::from(is_full)].clone(), Model::new());
+        let (mut image, mut model) = (images[[0, 1, 2, 1][seed as usize % 4]].clone(), Model::new());
         for generation in 0..4 {
             let steps = random.below(120) + 5;
             let mut script =

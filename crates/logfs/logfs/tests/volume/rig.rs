@@ -118,8 +118,14 @@ pub(crate) fn policy_by_turns(turn: u64) -> OpenOptions {
 
 /// The image of an empty file system of this number of clusters.
 pub(crate) fn empty_image(clusters: u64) -> Vec<u8> {
+    empty_image_with(clusters, options().small_max_bytes)
+}
+
+/// The same with another limit of small writes.
+pub(crate) fn empty_image_with(clusters: u64, small_max_bytes: u32) -> Vec<u8> {
     let disk = RamDisk::new(clusters * u64::from(CLUSTER), BLOCK);
-    Bench::new(disk.clone(), ReadyOrder::Fair).mkfs();
+    let mut bench = Bench::new(disk.clone(), ReadyOrder::Fair);
+    bench.run(mkfs(&bench.disk.clone(), &MkfsOptions { small_max_bytes, ..options() })).unwrap();
     disk.with(|bytes| bytes.to_vec())
 }
 
