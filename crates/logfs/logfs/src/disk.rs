@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A device that transfers during submission has nothing in flight, and everybody waits for each
-//! transfer. It gets one short background request for as many bytes of others.
+//! transfer. It gets one short background request each time that others have transferred so much.
 //!
 //! Large reads that complete together are delivered one by one, with a turn of the device in
 //! between. A task compares what it has read with checksums; meanwhile, the device works on the

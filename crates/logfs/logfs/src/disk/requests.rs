@@ -38,7 +38,7 @@ pub(super) struct Inner {
     /// For a device that transfers during submission: bytes of other requests and turns since the
     /// last background request.
     other_bytes: u64,
-    pub(super) turns: u32,
+    turns: u32,
     pub(super) done: Vec<DiskCompletion>,
     /// Large reads that have completed and are not delivered yet.
     pub(super) arrived: VecDeque<DiskCompletion>,
@@ -83,23 +83,24 @@ impl Inner {
         }
     }
 
-    /// A turn of the device begins; whether it may wait.
+    /// Counts a turn of the device. One that may wait lets a background request through: no task is
+    /// ready.
     pub(super) fn next_turn(&mut self, wait: bool) {
         self.turns = if wait { TURNS_BETWEEN } else { self.turns.saturating_add(1) };
     }
 
     /// Whether another background request has to wait.
-    pub(super) fn holds_back(&self) -> bool {
+    fn holds_back(&self) -> bool {
         let [log, user, background] = self.sent;
         if self.device.is_synchronous() {
-            // It transfers about as many bytes for the background as for others.
+            // One request for so many bytes of others.
             let is_due = self.other_bytes >= BACKGROUND_BYTES_IN_PLACE as u64 || self.turns >= TURNS_BETWEEN;
             return background > 0 || !is_due;
         }
         background > 0 && log + user > 0
     }
 
-    pub(super) fn send(&mut self, urgency: Urgency, request: DiskRequest) {
+    fn send(&mut self, urgency: Urgency, request: DiskRequest) {
         if urgency == Urgency::Background {
             (self.other_bytes, self.turns) = (0, 0);
         } else {

@@ -35,9 +35,10 @@ impl BlockDevice for Slow {
     }
 }
 
-/// A device that completes everything at the next call, and counts the calls that wait.
+/// A device that completes everything at the next call, and counts the calls that wait; whether it
+/// says that it transfers during submission.
 #[derive(Clone, Default)]
-struct Prompt(Rc<RefCell<(Vec<DiskRequest>, usize)>>);
+struct Prompt(Rc<RefCell<(Vec<DiskRequest>, usize)>>, bool);
 
 impl BlockDevice for Prompt {
     fn geometry(&self) -> Geometry {
@@ -56,27 +57,9 @@ impl BlockDevice for Prompt {
             done.push(DiskCompletion { tag, buffer: action.into_buffer(), result: Ok(()) });
         }
     }
-}
-
-/// The same, which transfers during submission.
-#[derive(Clone, Default)]
-struct InPlace(Prompt);
-
-impl BlockDevice for InPlace {
-    fn geometry(&self) -> Geometry {
-        self.0.geometry()
-    }
-
-    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
-        self.0.submit(request)
-    }
-
-    fn reap(&mut self, wait: bool, done: &mut Vec<DiskCompletion>) {
-        self.0.reap(wait, done);
-    }
 
     fn is_synchronous(&self) -> bool {
-        true
+        self.1
     }
 }
 
@@ -165,8 +148,8 @@ fn large_reads_that_complete_together_are_delivered_one_by_one() {
 }
 
 #[test]
-fn a_device_in_place_transfers_as_much_for_the_background_as_for_others() {
-    let mut disk = Disk::new(InPlace::default());
+fn a_device_in_place_gets_one_background_request_for_so_many_bytes_of_others() {
+    let mut disk = Disk::new(Prompt(Rc::default(), true));
     let background = disk.at(Urgency::Background).read_in_pieces(0, 8 * BACKGROUND_BYTES_IN_PLACE);
     // The number of requests left after a turn in which this number of bytes is written.
     let mut left = |bytes: usize, wait: bool| {
