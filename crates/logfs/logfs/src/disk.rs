@@ -7,12 +7,14 @@
 //! ```
 //!
 //! A device that transfers during submission has nothing in flight, and everybody waits for each
-//! transfer. It gets one short background request each time that others have transferred so much.
+//! transfer. It gets one short background request each time that others have transferred so much,
+//! and large requests of users piece by piece, so that small ones can pass.
 //!
 //! Large reads that complete together are delivered one by one, with a turn of the device in
 //! between. A task compares what it has read with checksums; meanwhile, the device works on the
 //! request that replaced the read delivered before.
 
+mod large;
 mod requests;
 
 use std::cell::RefCell;

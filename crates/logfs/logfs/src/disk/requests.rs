@@ -5,10 +5,15 @@ use std::task::Waker;
 
 use iolab_disk::{BlockDevice, DiskCompletion, DiskRequest};
 
+use super::large::Large;
+
 /// The largest background request, bytes: a request of a user waits for one at most.
 pub(super) const BACKGROUND_BYTES: usize = 256 << 10;
 /// The same for a device that transfers during submission: nobody gets a turn meanwhile.
 pub(super) const BACKGROUND_BYTES_IN_PLACE: usize = 32 << 10;
+/// Bytes of large requests let the background transfer so many times less than others do: what is
+/// written in small requests has to be moved soon, but little of what is written in large ones.
+const LARGE_COUNTS_LESS: u64 = 8;
 /// Turns after which such a device gets a background request, however little others transfer.
 pub(super) const TURNS_BETWEEN: u32 = 16;
 
@@ -35,6 +40,11 @@ pub(super) struct Inner {
     backlog: [VecDeque<DiskRequest>; 3],
     /// Background requests that are held back.
     held_back: VecDeque<DiskRequest>,
+    /// Large requests of users to a device that transfers during submission. The first is done
+    /// piece by piece, then the next.
+    large: VecDeque<Large>,
+    /// Whether a piece of the first is in the device.
+    piece_is_sent: bool,
     /// For a device that transfers during submission: bytes of other requests and turns since the
     /// last background request.
     other_bytes: u64,
@@ -67,6 +77,8 @@ impl Inner {
             sent: [0; 3],
             backlog: Default::default(),
             held_back: VecDeque::new(),
+            large: VecDeque::new(),
+            piece_is_sent: false,
             other_bytes: 0,
             turns: TURNS_BETWEEN,
             done: Vec::new(),
@@ -78,15 +90,28 @@ impl Inner {
     pub(super) fn start(&mut self, urgency: Urgency, request: DiskRequest) {
         if urgency == Urgency::Background && (!self.held_back.is_empty() || self.holds_back()) {
             self.held_back.push_back(request);
+        } else if urgency == Urgency::User && self.device.is_synchronous() {
+            match Large::new(request) {
+                Ok(large) => self.large.push_back(large),
+                Err(request) => self.send(urgency, request),
+            }
         } else {
             self.send(urgency, request);
         }
     }
 
     /// Counts a turn of the device. One that may wait lets a background request through: no task is
-    /// ready.
+    /// ready. Sends a piece of a large request.
     pub(super) fn next_turn(&mut self, wait: bool) {
-        self.turns = if wait { TURNS_BETWEEN } else { self.turns.saturating_add(1) };
+        self.turns = if wait && self.large.is_empty() { TURNS_BETWEEN } else { self.turns.saturating_add(1) };
+        if !self.piece_is_sent
+            && let Some(large) = self.large.front_mut()
+        {
+            let is_alone = wait && self.sent == [0; 3];
+            let piece = large.next_piece(is_alone);
+            self.piece_is_sent = true;
+            self.send(Urgency::User, piece);
+        }
     }
 
     /// Whether another background request has to wait.
@@ -100,11 +125,17 @@ impl Inner {
         background > 0 && log + user > 0
     }
 
+    /// Whether a request in the device is a piece of a large one.
+    fn is_piece(&self, tag: u64) -> bool {
+        self.large.front().is_some_and(|large| large.tag == tag)
+    }
+
     fn send(&mut self, urgency: Urgency, request: DiskRequest) {
         if urgency == Urgency::Background {
             (self.other_bytes, self.turns) = (0, 0);
         } else {
-            self.other_bytes += request.action.range().1;
+            let (_, bytes) = request.action.range();
+            self.other_bytes += if self.is_piece(request.tag) { bytes / LARGE_COUNTS_LESS } else { bytes };
         }
         self.sent[urgency as usize] += 1;
         // Requests in the backlog that are as urgent go first.
@@ -134,9 +165,17 @@ impl Inner {
     /// woke one.
     pub(super) fn deliver(&mut self, completion: DiskCompletion) -> bool {
         let number = completion.tag as usize;
+        let is_piece = self.is_piece(completion.tag);
         let Some(place) = self.places.get_mut(number) else { return false };
-        self.under_way -= 1;
         self.sent[place.urgency as usize] -= 1;
+        let completion = if is_piece {
+            self.piece_is_sent = false;
+            let Some(whole) = self.large.pop_front_if(|large| large.is_over(&completion)) else { return false };
+            whole.completion(completion)
+        } else {
+            completion
+        };
+        self.under_way -= 1;
         if std::mem::take(&mut place.is_abandoned) {
             self.free.push(number);
             return false;

@@ -4,6 +4,7 @@ use std::task::Waker;
 
 use iolab_disk::ActionKind;
 
+use super::large::{PIECE_BYTES, PIECE_BYTES_ALONE};
 use super::requests::TURNS_BETWEEN;
 use super::*;
 
@@ -167,4 +168,97 @@ fn a_device_in_place_gets_one_background_request_for_so_many_bytes_of_others() {
     let turns = (1..).find(|_| left(0, false) == 2);
     assert_eq!(turns, Some(TURNS_BETWEEN as usize));
     drop(background);
+}
+
+/// A device that transfers during submission: fills reads with the number of the request, takes one
+/// request at a time, and fails at a place.
+#[derive(Clone, Default)]
+struct InPlace(Rc<RefCell<(Vec<(u64, usize)>, Option<DiskCompletion>)>>, Option<u64>);
+
+impl BlockDevice for InPlace {
+    fn geometry(&self) -> Geometry {
+        Geometry { size_bytes: 1 << 30, block_bytes: 512 }
+    }
+
+    fn submit(&mut self, request: DiskRequest) -> Result<(), DiskRequest> {
+        let (seen, done) = &mut *self.0.borrow_mut();
+        if done.is_some() {
+            return Err(request);
+        }
+        let (at, bytes) = request.action.range();
+        seen.push((at, bytes as usize));
+        let is_read = request.action.kind() == ActionKind::Read;
+        let mut buffer = request.action.into_buffer();
+        buffer.iter_mut().filter(|_| is_read).for_each(|buffer| buffer.fill(seen.len() as u8));
+        let result = if self.1 == Some(at) { Err(DeviceError::Failed(5)) } else { Ok(()) };
+        *done = Some(DiskCompletion { tag: request.tag, buffer, result });
+        Ok(())
+    }
+
+    fn reap(&mut self, _wait: bool, done: &mut Vec<DiskCompletion>) {
+        done.extend(self.0.borrow_mut().1.take());
+    }
+
+    fn is_synchronous(&self) -> bool {
+        true
+    }
+}
+
+/// The result of a transfer that is over.
+fn result_of(transfer: Transfer) -> Poll<Result<Buffer, DeviceError>> {
+    Box::pin(transfer).as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn small_requests_to_a_device_in_place_pass_large_ones() {
+    let device = InPlace::default();
+    let mut disk = Disk::new(device.clone());
+    let first = disk.read(0, 2 * PIECE_BYTES + 512);
+    let second = disk.write(8 << 20, Buffer::zeroed(PIECE_BYTES + 512));
+    let whole = disk.write(16 << 20, Buffer::zeroed(PIECE_BYTES));
+    let small: Vec<Transfer> = (1..20)
+        .map(|number| {
+            let small = disk.read(number << 30, 512);
+            disk.turn(true);
+            small
+        })
+        .collect();
+    while disk.under_way() > 0 {
+        disk.turn(true);
+    }
+    drop(small);
+    let large = |(at, _): &&(u64, usize)| *at < 1 << 30;
+    let seen: Vec<(u64, usize)> = device.0.borrow().0.iter().filter(large).copied().collect();
+    let pieces = [(0, PIECE_BYTES), (PIECE_BYTES as u64, PIECE_BYTES), (2 * PIECE_BYTES as u64, 512)];
+    let later = [(8 << 20, PIECE_BYTES), ((8 << 20) + PIECE_BYTES as u64, 512)];
+    assert_eq!(seen, [&[(16 << 20, PIECE_BYTES)], &pieces[..], &later[..]].concat());
+    // Small ones were done before the large ones ended.
+    let last = device.0.borrow().0.iter().position(|request| *request == later[1]);
+    let passed = device.0.borrow().0.iter().position(|request| *request == (1 << 30, 512));
+    assert!(passed < last && passed.is_some());
+    let Poll::Ready(Ok(content)) = result_of(first) else { panic!("the read has failed") };
+    // All pieces of it are in one buffer.
+    assert_eq!(content.len(), 2 * PIECE_BYTES + 512);
+    let marks = [content[0], content[PIECE_BYTES], content[2 * PIECE_BYTES]];
+    assert!(marks[0] > 0 && marks.is_sorted_by(|before, after| before < after));
+    assert!(matches!(result_of(second), Poll::Ready(Ok(buffer)) if buffer.len() == PIECE_BYTES + 512));
+    assert!(matches!(result_of(whole), Poll::Ready(Ok(_))));
+}
+
+#[test]
+fn a_large_request_ends_at_the_piece_that_fails() {
+    let device = InPlace(Rc::default(), Some(PIECE_BYTES as u64));
+    let mut disk = Disk::new(device.clone());
+    let failing = disk.write(0, Buffer::zeroed(3 * PIECE_BYTES));
+    disk.turn(false);
+    disk.turn(false);
+    // What nobody waits for any more is done to its end, and faster when there is nothing else.
+    drop(disk.read(8 << 20, PIECE_BYTES_ALONE + 512));
+    while disk.under_way() > 0 {
+        disk.turn(true);
+    }
+    let rest = ((8 << 20) + PIECE_BYTES_ALONE as u64, 512);
+    let pieces = [(0, PIECE_BYTES), (PIECE_BYTES as u64, PIECE_BYTES), (8 << 20, PIECE_BYTES_ALONE), rest];
+    assert_eq!(device.0.borrow().0, pieces);
+    assert!(matches!(result_of(failing), Poll::Ready(Err(DeviceError::Failed(5)))));
 }
