@@ -18,6 +18,8 @@ pub(crate) use moving::{Moving, record_sums, relocate, write_slots};
 
 /// Clusters examined in one step.
 const LOOKED_AT: u32 = 4_096;
+/// Most bytes moved in a pass for space: its clusters become free at its end, and operations wait.
+const PASS_BYTES: u64 = 2 << 20;
 /// Extents of a deleted file released before other tasks get a turn.
 const RELEASED_AT_ONCE: usize = 256;
 
@@ -164,6 +166,7 @@ fn budget(instance: &Instance, state: &State, urgent: bool) -> Budget {
     // An urgent pass may move at least one cluster, whatever the memory limit.
     let memory = if urgent { cleaning.memory_bytes.max(cluster_bytes) } else { cleaning.memory_bytes };
     let by_threshold = cleaning.policy.highest_k().is_some() && !urgent;
+    let memory = if by_threshold { memory } else { memory.min(PASS_BYTES.max(cluster_bytes)) };
     Budget {
         cluster_bytes,
         move_bytes: room.saturating_sub(u64::from(layout.block_bytes)).min(memory),
