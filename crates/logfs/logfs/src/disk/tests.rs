@@ -173,7 +173,10 @@ fn a_device_in_place_gets_one_background_request_for_so_many_bytes_of_others() {
 /// A device that transfers during submission: fills reads with the number of the request, takes one
 /// request at a time, and fails at a place.
 #[derive(Clone, Default)]
-struct InPlace(Rc<RefCell<(Vec<(u64, usize)>, Option<DiskCompletion>)>>, Option<u64>);
+struct InPlace(Rc<RefCell<Seen>>, Option<u64>);
+
+/// Where requests were, with their lengths, and the completion that was not fetched yet.
+type Seen = (Vec<(u64, usize)>, Option<DiskCompletion>);
 
 impl BlockDevice for InPlace {
     fn geometry(&self) -> Geometry {
