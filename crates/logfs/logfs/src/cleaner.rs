@@ -18,7 +18,8 @@ pub(crate) use moving::{Moving, record_sums, relocate, write_slots};
 
 /// Clusters examined in one step.
 const LOOKED_AT: u32 = 4_096;
-/// Most bytes moved in a pass for space: its clusters become free at its end, and operations wait.
+/// Most bytes moved in a pass that does not go by threshold, unless one cluster has more: clusters
+/// become free at the end of the pass, and operations may wait for them.
 const PASS_BYTES: u64 = 2 << 20;
 /// Extents of a deleted file released before other tasks get a turn.
 const RELEASED_AT_ONCE: usize = 256;
@@ -163,10 +164,11 @@ fn budget(instance: &Instance, state: &State, urgent: bool) -> Budget {
     let clusters =
         u64::from(free.saturating_sub(state.for_log(layout)).min(if has_run_out { FOR_CLEANING - 1 } else { free }));
     let room = state.heads.room(Stream::Moved, layout) + clusters * cluster_bytes;
-    // An urgent pass may move at least one cluster, whatever the memory limit.
-    let memory = if urgent { cleaning.memory_bytes.max(cluster_bytes) } else { cleaning.memory_bytes };
     let by_threshold = cleaning.policy.highest_k().is_some() && !urgent;
-    let memory = if by_threshold { memory } else { memory.min(PASS_BYTES.max(cluster_bytes)) };
+    // An urgent pass may move at least one cluster, whatever the memory limit.
+    let least = if urgent { cluster_bytes } else { 0 };
+    let most = if by_threshold { u64::MAX } else { PASS_BYTES.max(cluster_bytes) };
+    let memory = cleaning.memory_bytes.clamp(least, most);
     Budget {
         cluster_bytes,
         move_bytes: room.saturating_sub(u64::from(layout.block_bytes)).min(memory),
